@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Coffer's build.  `make help` lists what it can do; GNU make and pkg-config are needed, scripts/setup installs
+# them and the libraries on Debian and Ubuntu.
+#
+# Sources are found by wildcard: a new src/cmd/x.c, storage/x.c, net/x.c or tests/unit/test_x.c needs no line here.
+# Every variant of the program has a directory of its own, so switching between them builds nothing twice.
+
+BUILD   ?= build
+VARIANT ?= release
+PYTHON  ?= /usr/bin/python3
+PKGS    := lmdb libevent libevent_pthreads zlib libxxhash inih
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# ---- Variants: OUT is where one is built, OPT what makes it different.
+
+harden := -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+ifeq ($(VARIANT),release)
+  OUT := $(BUILD)
+  OPT := -O2 -g $(harden)
+else ifeq ($(VARIANT),check)
+  # What `make check` builds and tests: the release, with warnings as errors.
+  OUT := $(BUILD)/check
+  OPT := -O2 -g $(harden) -Werror
+else ifeq ($(VARIANT),debug)
+  OUT := $(BUILD)/debug
+  OPT := -O1 -g -DCOFFER_DEBUG -fno-omit-frame-pointer
+else ifeq ($(VARIANT),asan)
+  OUT := $(BUILD)/asan
+  OPT := -O1 -g -DCOFFER_DEBUG -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifeq ($(VARIANT),tsan)
+  OUT := $(BUILD)/tsan
+  OPT := -O1 -g -DCOFFER_DEBUG -fno-omit-frame-pointer -fsanitize=thread
+else
+  $(error VARIANT is one of release, check, debug, asan, tsan; not '$(VARIANT)')
+endif
+
+export ASAN_OPTIONS  ?= abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS ?= print_stacktrace=1
+export TSAN_OPTIONS  ?= halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/tsan.supp
+
+# ---- Flags.  CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS stay the caller's.
+
+# Targets that compile nothing must work where pkg-config is missing.
+ifneq ($(filter-out clean help lint lint-% setup,$(or $(MAKECMDGOALS),all)),)
+  ifneq ($(shell pkg-config --exists $(PKGS) cmocka && echo found),found)
+    $(error pkg-config does not find all of: $(PKGS) cmocka.  scripts/setup installs them)
+  endif
+  pkg_cflags  := $(shell pkg-config --cflags $(PKGS))
+  pkg_libs    := $(shell pkg-config --libs $(PKGS))
+  cmocka_libs := $(shell pkg-config --libs cmocka)
+endif
+
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wconversion \
+            -Wno-sign-conversion -Wvla
+cppflags := -I. -D_GNU_SOURCE $(pkg_cflags)
+cflags   := -std=gnu11 -pthread -fPIE $(warnings) $(OPT)
+ldflags  := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(filter -fsanitize=%,$(OPT))
+compile   = $(CC) $(cppflags) $(cflags) $(CPPFLAGS) $(CFLAGS)
+link      = $(CC) $(ldflags) $(CFLAGS) $(LDFLAGS)
+
+# ---- Sources and what is made of them.
+
+main_src    := $(wildcard src/main.c)
+lib_src     := $(filter-out src/main.c,$(wildcard src/*.c src/base/*.c src/cmd/*.c src/tbl/*.c storage/*.c net/*.c))
+support_src := $(wildcard tests/unit/support_*.c)
+unit_src    := $(wildcard tests/unit/test_*.c)
+crash_src   := $(wildcard tests/crash/*.c)
+all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src)
+
+object      = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
+library    := $(OUT)/libcoffer.a
+server     := $(if $(main_src),$(OUT)/cofferd)
+unit_bin   := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(unit_src))
+crash_bin  := $(patsubst tests/crash/%.c,$(OUT)/crash/%,$(crash_src))
+
+.PHONY: all build tests lib help clean run setup check check-lint check-build check-clang check-unit check-script \
+        check-crash check-clients check-asan check-tsan check-debug check-hardening lint force
+
+all: $(library) $(server)
+lib: $(library)
+tests: $(unit_bin) $(crash_bin)
+build: all tests
+
+# One short line a step; V=1 shows the commands.
+say = $(if $(V),,@echo '$(1)' $(patsubst $(OUT)/%,%,$@);)
+
+# A file that changes only when its text does: what depends on it is made again when flags or lists change.
+define keep_text
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
+endef
+$(OUT)/flags.txt: force
+	$(call keep_text,$(compile) / $(link))
+$(OUT)/objects.txt: force
+	$(call keep_text,$(lib_src))
+
+$(OUT)/obj/%.o: %.c $(OUT)/flags.txt
+	@mkdir -p $(@D)
+	$(call say,CC  )$(compile) -MMD -MP -c -o $@ $<
+
+$(library): $(call object,$(lib_src)) $(OUT)/objects.txt
+	@rm -f $@
+	$(call say,AR  )ar rcsD $@ $(filter %.o,$^)
+
+$(OUT)/cofferd: $(call object,$(main_src)) $(library)
+	$(call say,LINK)$(link) -o $@ $^ $(pkg_libs) $(LDLIBS)
+
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(call object,$(support_src)) $(library)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(cmocka_libs) $(pkg_libs) $(LDLIBS)
+
+$(OUT)/crash/%: $(OUT)/obj/tests/crash/%.o $(library)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(link) -o $@ $^ $(pkg_libs) $(LDLIBS)
+
+# Objects of tests are kept, not removed as intermediate.
+.SECONDARY:
+
+-include $(patsubst %.o,%.d,$(call object,$(all_src)))
+
+# ---- Running and testing.
+
+run: all
+	$(OUT)/cofferd -l 127.0.0.1 -p 11211 -H ./coffer-data $(ARGS)
+
+setup:
+	scripts/setup
+
+check-unit: $(if $(TEST),$(OUT)/unit/test_$(TEST),$(unit_bin))
+	@scripts/unit-tests $^
+
+force:
+
+clean:
+	rm -rf $(BUILD)
