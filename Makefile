@@ -44,7 +44,7 @@ export TSAN_OPTIONS  ?= halt_on_error=1:second_deadlock_stack=1:suppressions=$(C
 # ---- Flags.  CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS stay the caller's.
 
 # Targets that compile nothing must work where pkg-config is missing.
-ifneq ($(filter-out clean help lint lint-% setup,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help setup check check-asan check-tsan check-debug check-lint,$(or $(MAKECMDGOALS),all)),)
   ifneq ($(shell pkg-config --exists $(PKGS) cmocka && echo found),found)
     $(error pkg-config does not find all of: $(PKGS) cmocka.  scripts/setup installs them)
   endif
@@ -63,8 +63,10 @@ link      = $(CC) $(ldflags) $(CFLAGS) $(LDFLAGS)
 
 # ---- Sources and what is made of them.
 
-main_src    := $(wildcard src/main.c)
-lib_src     := $(filter-out src/main.c,$(wildcard src/*.c src/base/*.c src/cmd/*.c src/tbl/*.c storage/*.c net/*.c))
+# The rooms below net/ work without those above: ROOMS='src/base storage' builds a library of these alone.
+ROOMS       ?= src src/base src/cmd storage net
+main_src    := $(if $(filter src,$(ROOMS)),$(wildcard src/main.c))
+lib_src     := $(filter-out src/main.c,$(wildcard $(addsuffix /*.c,$(ROOMS))))
 support_src := $(wildcard tests/unit/support_*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 crash_src   := $(wildcard tests/crash/*.c)
@@ -76,8 +78,8 @@ server     := $(if $(main_src),$(OUT)/cofferd)
 unit_bin   := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(unit_src))
 crash_bin  := $(patsubst tests/crash/%.c,$(OUT)/crash/%,$(crash_src))
 
-.PHONY: all build tests lib help clean run setup check check-lint check-build check-clang check-unit check-script \
-        check-crash check-clients check-asan check-tsan check-debug check-hardening lint force
+.PHONY: all lib tests build run setup clean help force check check-asan check-tsan check-debug \
+        check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients
 
 all: $(library) $(server)
 lib: $(library)
@@ -121,7 +123,7 @@ $(OUT)/crash/%: $(OUT)/obj/tests/crash/%.o $(library)
 
 -include $(patsubst %.o,%.d,$(call object,$(all_src)))
 
-# ---- Running and testing.
+# ---- Running.
 
 run: all
 	$(OUT)/cofferd -l 127.0.0.1 -p 11211 -H ./coffer-data $(ARGS)
@@ -129,10 +131,58 @@ run: all
 setup:
 	scripts/setup
 
+# ---- Testing.  Each stage ends with a line "stage: N passed, N failed"; scripts/suite runs them and adds up.
+
+check:
+	+@scripts/suite VARIANT=check lint build clang hardening unit script crash clients
+check-debug check-asan check-tsan: check-%:
+	+@scripts/suite VARIANT=$* build unit script crash clients
+
+check-lint:
+	@scripts/lint/all
+
+check-build: build
+	@echo 'build: 1 passed, 0 failed'
+
+# The other compiler only reads the sources: enough for its warnings, and quick.
+clang_seen := $(patsubst %.c,$(OUT)/clang/%.seen,$(all_src))
+$(OUT)/clang/%.seen: %.c $(OUT)/flags.txt
+	@mkdir -p $(@D)
+	@clang $(cppflags) -std=gnu11 $(warnings) -Werror -fsyntax-only -MMD -MP -MT $@ -MF $(@:.seen=.d) $<
+	@touch $@
+-include $(if $(filter check-clang,$(MAKECMDGOALS)),$(clang_seen:.seen=.d))
+check-clang: $(clang_seen)
+	@echo 'clang: $(words $(clang_seen)) passed, 0 failed'
+
+check-hardening: all
+	@scripts/hardening $(OUT)/cofferd $(library)
+
 check-unit: $(if $(TEST),$(OUT)/unit/test_$(TEST),$(unit_bin))
 	@scripts/unit-tests $^
+
+check-script check-crash check-clients: check-%: build
+	@$(PYTHON) tests/$*/run.py --server $(OUT)/cofferd $(ARGS)
 
 force:
 
 clean:
 	rm -rf $(BUILD)
+
+help:
+	@echo 'make                build $(OUT)/cofferd'
+	@echo 'make run            serve 127.0.0.1:11211 from ./coffer-data'
+	@echo 'make check          linters, a build with warnings as errors, and all tests'
+	@echo 'make check-asan     all tests with the address and undefined behaviour sanitizers'
+	@echo 'make check-tsan     all tests with the thread sanitizer'
+	@echo 'make check-debug    all tests with costly checks and lock order checks'
+	@echo 'make check-unit     the unit tests; TEST=buffer runs one of them'
+	@echo 'make check-script   the wire scripts; check-crash, check-clients: kill -9, real clients'
+	@echo 'make clean          remove $(BUILD)'
+	@echo
+	@echo 'CC=clang            another compiler'
+	@echo 'VARIANT=debug       or release, check, asan, tsan; each has its own directory'
+	@echo 'BUILD=dir           where to build, instead of build'
+	@echo 'ARGS=...            more arguments for the server (run) or the test runner (check-script ...)'
+	@echo 'V=1                 show the commands'
+	@echo
+	@echo 'scripts/setup installs the libraries; scripts/run and scripts/check do that first.'
