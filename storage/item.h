@@ -4,9 +4,9 @@
  * One allocation: header, an explicit cas when there is one, key, value, "\r\n".  Sized so that a 16-byte key with a
  * 100-byte value takes 192 bytes of malloc, what memcached 1.6 takes for it.
  *
- * Guards: what is marked const never changes once the item was published; `queue` to `access` belong to the key's
- * stripe lock; refs is atomic.  The table holds one reference, everybody who uses an item without the stripe lock
- * another. */
+ * Guards: what is marked const never changes once the item was published; chain, newer, older, access and all from
+ * `queue` on belong to the key's stripe lock; refs is atomic.  The table holds one reference, everybody who uses an
+ * item without the stripe lock another. */
 #ifndef COFFER_STORAGE_ITEM_H
 #define COFFER_STORAGE_ITEM_H
 
@@ -33,17 +33,17 @@ struct item {
     uint32_t flags;       /* const */
     uint32_t value_bytes; /* const */
     uint32_t access;      /* wall seconds of the last hit (truncated); stripe lock */
-    uint8_t key_bytes;    /* const */
     uint8_t kind : 1;     /* const, enum item_kind */
     uint8_t has_cas : 1;  /* const: cas differs from the LSN and stands before the key */
     uint8_t marks : 2;    /* const, enum item_mark */
     uint8_t : 4;
+    uint8_t key_bytes;    /* const; stands here so that const bits and the bits below are not one memory location */
     uint8_t queue : 2;    /* enum item_queue; stripe lock, like all that follows */
     uint8_t freq : 2;     /* S3-FIFO's counter, 0 to 3 */
     uint8_t fetched : 1;  /* a read has hit it */
     uint8_t filled : 1;   /* read from the tree, not written: dropping it raises no floor */
     uint8_t in_tree : 1;  /* DIRTY: the tree is believed to hold an older version (for curr_items) */
-    uint8_t : 1;
+    uint8_t was_main : 1; /* DIRTY: the version that it replaced came from ITEM_MAIN */
     char data[];
 };
 

@@ -53,8 +53,9 @@ enum status item_create(struct item **item, struct slice key, size_t value_lengt
  * are "\r\n" from item_create on; a reader may receive a data block with its line end right into place. */
 char *item_body(struct item *item);
 void item_set(struct item *item, uint32_t flags, int64_t exptime, unsigned marks);
-/* An explicit cas instead of the LSN (meta flag E, and copies that must keep theirs); 0 = the LSN. */
-void item_set_cas(struct item *item, uint64_t cas);
+/* An explicit cas instead of the LSN (meta flag E, and copies that must keep theirs); 0 = the LSN.  May move the item
+ * (ask item_body again); after an error it is as before. */
+enum status item_set_cas(struct item **item, uint64_t cas) MUST_CHECK;
 /* Cuts the value of an item that is not stored yet (decr keeps its length otherwise). */
 void item_shorten(struct item *item, size_t value_length);
 
@@ -154,7 +155,7 @@ struct store_op {
         bool parked_for_room;
         enum status failed;
         struct store_op *next;
-        struct session *session;
+        void *cold_job;
     } state; /* the store's own; zero before the first store_run */
 };
 
