@@ -37,15 +37,17 @@ struct command_host {
     /* Appends one "name NUL value NUL" a line of `stats conns`. */
     enum status (*list_connections)(void *arg, struct buffer *text);
     void (*shutdown)(void *arg, bool graceful);
-    void (*set_verbosity)(void *arg, int level);
     struct faults *faults; /* for debug fault */
 };
+
+struct prefixes;
 
 struct command_env {
     struct store *store;
     const struct options *options;
     struct clock *clock;
     struct logger *logger;
+    struct prefixes *prefixes; /* of `stats detail`; NULL: it counts nothing */
     struct command_host host;
     int64_t started; /* wall seconds */
 };
@@ -54,6 +56,7 @@ struct command_env {
 struct command_worker {
     const struct command_env *env;
     struct session *session;
+    struct inbox *inbox; /* the session's: long jobs of the command layer itself come back through it */
     struct counters *counters;
     int64_t now; /* wall seconds, set at each pass from session_tick */
 };

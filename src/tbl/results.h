@@ -12,6 +12,7 @@
     X(OK, 0)                                                                                           \
     X(VERSION, 0)                                                                                      \
     X(STATS, 0)        /* response.text: name NUL value NUL, repeated */                               \
+    X(LINES, 0)        /* response.text: lines as they are, each ended by NUL; END follows */              \
     X(RESET, 0)        /* stats reset */                                                               \
     X(ROWS, 0)         /* response.rows: a page of a dump; the last one has more == false */           \
     X(CLOSE, 0)        /* quit: no reply, close */                                                     \
