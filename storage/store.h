@@ -187,7 +187,7 @@ struct store_scan {
     bool more;                     /* there may be further rows */
     enum status status;
     uint64_t stamp;
-    struct session *session;       /* the store's own */
+    void *job;                     /* the store's own; freed by store_scan_free */
 };
 
 /* Always PARKED: the ticket is delivered when the page is there. */
@@ -199,7 +199,7 @@ void store_scan_free(struct store_scan *scan); /* the rows and their items */
 struct store_figures {
     uint64_t items, items_ram, items_dirty;
     uint64_t bytes_ram, bytes_dirty, memory; /* bytes_ram <= memory is not promised while DIRTY exceeds it */
-    uint64_t evictions, evictions_unfetched, expired_unfetched, reclaimed; /* reclaimed: expired items freed */
+    uint64_t evictions, evictions_unfetched, reclaimed; /* reclaimed: expired items freed */
     uint64_t lsn, lsn_written, lsn_durable, lsn_applied;
     uint64_t log_bytes, log_segments, log_writes, log_syncs, log_sync_micros_max;
     uint64_t log_written_bytes;
@@ -209,7 +209,6 @@ struct store_figures {
     uint64_t room_waits;
     uint64_t flushes;
     uint64_t recovered_records, recovered_bytes, recovery_micros, dropped_bytes;
-    int64_t oldest_dirty; /* seconds */
     bool read_only;
 };
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tree thread: the only one that writes the tree.  It replaces the tree after a flush, runs checkpoints when
+ * something presses (DIRTY bytes, log length, age) or somebody asks, and deletes what has expired in between.
+ *
+ * A failed job loses nothing, since the log keeps everything until a commit succeeds: it is tried again after a pause
+ * that grows, and writers that would have to wait for it get its error instead. */
+#include "src/base/check.h"
+#include "src/base/thread.h"
+#include "storage/item.h"
+#include "storage/store_internal.h"
+
+enum {
+    IDLE_MICROS = 1000 * 1000,
+    PAUSE_FIRST_MICROS = 100 * 1000,
+    PAUSE_LAST_MICROS = 5 * 1000 * 1000,
+    SWEEP_ENTRIES = 4000, /* index entries in one transaction */
+};
+
+bool treejob_pressing(const struct store *store) {
+    uint64_t memory = atomic_load_explicit(&store->memory, memory_order_relaxed);
+
+    return table_bytes_dirty(store->table) > memory / 4 || log_backlog(store->log) > store->config.log_max / 3;
+}
+
+void treejob_kick(struct store *store) {
+    if (atomic_exchange_explicit(&store->job_kicked, true, memory_order_acq_rel))
+        return;
+    lock_take(&store->job_lock);
+    cond_signal(&store->job_wanted);
+    lock_drop(&store->job_lock);
+}
+
+int64_t treejob_expiry_now(const struct store *store) {
+    if (clock_micros() < store->grace_until_micros)
+        return 0;
+    return clock_wall(store->config.clock);
+}
+
+/* ---- expiry ---- */
+
+/* A key with a DIRTY version is left to its own apply; a CLEAN copy of what is about to go leaves RAM too. */
+static bool sweep_skips(void *arg, struct slice key) {
+    struct store *store = arg;
+    uint64_t hash = table_hash(store->table, key);
+    struct stripe *stripe = table_lock(store->table, hash);
+    struct item *item = stripe_find(stripe, hash, key);
+    bool dirty = item != NULL && item->queue == ITEM_DIRTY;
+
+    if (item != NULL && !dirty && item_expired(item, treejob_expiry_now(store)))
+        stripe_drop(stripe, item);
+    table_unlock(stripe);
+    return dirty;
+}
+
+/* One transaction of expiry; *more: further entries are due. */
+static enum status sweep(struct store *store, bool *more) {
+    int64_t now = treejob_expiry_now(store);
+    unsigned examined = 0, freed = 0;
+    struct tree_marks marks;
+    enum status status;
+
+    *more = false;
+    if (now == 0)
+        return ST_OK;
+    status = tree_txn_begin(store->tree);
+    if (status != ST_OK)
+        return status;
+    status = tree_txn_expire(store->tree, now, SWEEP_ENTRIES, sweep_skips, store, &examined, &freed);
+    if (status != ST_OK || examined == 0) {
+        tree_txn_abort(store->tree);
+        return status;
+    }
+    tree_get_marks(store->tree, &marks);
+    marks.wall = clock_wall(store->config.clock);
+    status = tree_txn_commit(store->tree, &marks);
+    if (status == ST_OK) {
+        atomic_fetch_add(&store->reclaimed, freed);
+        *more = examined == SWEEP_ENTRIES;
+    }
+    return status;
+}
+
+/* ---- the thread ---- */
+
+static bool checkpoint_due(struct store *store, uint64_t now_micros) {
+    uint64_t period = (uint64_t)store->config.checkpoint_seconds * 1000 * 1000;
+
+    if (treejob_pressing(store) || table_flush_lsn(store->table) > tree_birth(store->tree))
+        return true;
+    return table_bytes_dirty(store->table) > 0 && now_micros - store->last_checkpoint_micros >= period;
+}
+
+static void report_failure(struct store *store, const char *what, enum status status) {
+    int before = atomic_load(&store->checkpoint_failed);
+
+    if (before != (int)status)
+        log_error(store->config.logger, "%s failed: %s; nothing is lost, it is tried again", what, status_text(status));
+    atomic_store(&store->checkpoint_failed, status);
+    room_wake(store); /* who waits for it shall not wait for ever */
+}
+
+static enum status run_checkpoint(struct store *store) {
+    struct checkpoint_limits limits = {.upto = log_last(store->log)};
+    enum status status = checkpoint_run(store, &limits);
+
+    if (status != ST_OK) {
+        report_failure(store, "checkpoint", status);
+        return status;
+    }
+    if (atomic_exchange(&store->checkpoint_failed, ST_OK) != ST_OK)
+        log_info(store->config.logger, "checkpoints work again");
+    return ST_OK;
+}
+
+/* One round of work without the job lock.  Returns the pause before the next, 0 for none. */
+static uint64_t work(struct store *store, bool asked, uint64_t *pause) {
+    enum status status = ST_OK;
+    bool more = false;
+
+    if (asked || checkpoint_due(store, clock_micros()))
+        status = run_checkpoint(store);
+    if (status == ST_OK) {
+        status = sweep(store, &more);
+        if (status != ST_OK)
+            report_failure(store, "expiry", status);
+    }
+    if (status == ST_OK) {
+        *pause = PAUSE_FIRST_MICROS;
+        return more ? 0 : IDLE_MICROS;
+    }
+    *pause = *pause * 2 > PAUSE_LAST_MICROS ? PAUSE_LAST_MICROS : *pause * 2;
+    return *pause;
+}
+
+static void *tree_thread(void *arg) {
+    struct store *store = arg;
+    uint64_t pause = PAUSE_FIRST_MICROS;
+
+    lock_take(&store->job_lock);
+    while (!store->stop) {
+        uint64_t asked = store->checkpoints_asked, wait;
+        bool wanted = asked > store->checkpoints_ended;
+
+        atomic_store_explicit(&store->job_kicked, false, memory_order_release);
+        lock_drop(&store->job_lock);
+        wait = work(store, wanted, &pause);
+        lock_take(&store->job_lock);
+        if (wanted) {
+            store->checkpoints_ended = asked;
+            store->checkpoint_result = (enum status)atomic_load(&store->checkpoint_failed);
+            cond_broadcast(&store->job_done);
+        }
+        if (wait != 0 && !store->stop && store->checkpoints_asked == store->checkpoints_ended &&
+            !atomic_load_explicit(&store->job_kicked, memory_order_acquire))
+            (void)cond_wait_for(&store->job_wanted, &store->job_lock, wait);
+        else if (pause > PAUSE_FIRST_MICROS && !store->stop) /* kicked, but failing: do not spin */
+            (void)cond_wait_for(&store->job_wanted, &store->job_lock, pause);
+    }
+    lock_drop(&store->job_lock);
+    return NULL;
+}
+
+enum status treejob_start(struct store *store) {
+    enum status status = thread_start(&store->tree_thread, "tree", tree_thread, store);
+
+    store->tree_thread_runs = status == ST_OK;
+    return status;
+}
+
+void treejob_stop(struct store *store) {
+    if (!store->tree_thread_runs)
+        return;
+    lock_take(&store->job_lock);
+    store->stop = true;
+    cond_signal(&store->job_wanted);
+    lock_drop(&store->job_lock);
+    thread_join(store->tree_thread);
+    store->tree_thread_runs = false;
+}
+
+/* ---- asking for a checkpoint ---- */
+
+void store_checkpoint_soon(struct store *store) {
+    lock_take(&store->job_lock);
+    store->checkpoints_asked++;
+    cond_signal(&store->job_wanted);
+    lock_drop(&store->job_lock);
+}
+
+enum status store_checkpoint(struct store *store) {
+    enum status status;
+    uint64_t mine;
+
+    lock_take(&store->job_lock);
+    mine = ++store->checkpoints_asked;
+    cond_signal(&store->job_wanted);
+    while (store->checkpoints_ended < mine)
+        cond_wait(&store->job_done, &store->job_lock);
+    status = store->checkpoint_result;
+    lock_drop(&store->job_lock);
+    return status;
+}
