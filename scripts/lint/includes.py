@@ -25,7 +25,7 @@ SINGLE = {
     r"zlib\.h": r"storage/deflate\.c",
     r"event2/.*|event\.h|evhttp\.h": r"net/loop\.c",
     r"xxhash\.h": r"src/base/hash\.c",
-    r"cmocka\.h": r"tests/unit/.*",
+    r"cmocka\.h": r"tests/.*",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 

@@ -35,6 +35,7 @@ GOOD = {
     "net/net.h": header("net", "COFFER_NET_NET_H"),
     "net/loop.c": C + '#include <event2/event.h>\n\n#include "net/net.h"\n#include "src/cmd/command.h"\n',
     "tests/unit/test_log.c": C + '#include <cmocka.h>\n\n#include "storage/log.h"\n',
+    "tests/lib/__init__.py": "",
     "scripts/tool": "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\ntrue\n",
 }
 LONG_BODY = "    f();\n" * 79
@@ -67,9 +68,10 @@ BAD = [
     ("text", "net/a.c", C + "int a;", "end with one line end"),
     ("text", "net/a.c", C + "int a;\n\n", "end with one line end"),
     ("text", "net/a.c", C + "int " + "a" * 120 + ";\n", "columns"),
-    ("lengths", "net/a.c", C + "\n" * 800, "two modules"),
-    ("lengths", "net/a.c", C + "int long_one(void) {\n" + LONG_BODY + "}\n", "long_one has 81 lines"),
-    ("lengths", "net/a.c", C + "int two(int a,\n        int b) {\n" + LONG_BODY + "}\n", "two has 82 lines"),
+    ("shape", "net/a.c", C + "\n" * 800, "two modules"),
+    ("shape", "net/a.c", C + "int long_one(void) {\n" + LONG_BODY + "}\n", "long_one has 81 lines"),
+    ("shape", "net/a.c", C + "int two(int a,\n        int b) {\n" + LONG_BODY + "}\n", "two has 82 lines"),
+    ("shape", "net/a.c", C + "int f(void) {\n#ifdef A\n    g();\n#endif\n}\n", "preprocessor inside f"),
     ("headers", "net/a.h", C + "#ifndef COFFER_NET_A_H\n#define COFFER_NET_A_H\n#endif\n", "second line"),
     ("headers", "net/a.h", C + "/* a: it. */\nint a(void);\n", "guarded by COFFER_NET_A_H"),
     ("headers", "net/a.h", header("a", "COFFER_NET_B_H"), "guarded by COFFER_NET_A_H"),

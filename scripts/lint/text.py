@@ -38,9 +38,12 @@ def check(root):
     for path in common.files(root):
         if not common.is_text(root, path):
             continue
+        lines = common.lines(root, path)
+        if lines == [""]:
+            continue  # such as a package's __init__.py
         c = common.is_c(path)
         script = path.endswith(".py") or common.is_script(root, path)
-        for number, message in check_file(path, common.lines(root, path), c, script):
+        for number, message in check_file(path, lines, c, script):
             yield path, number, message
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A C file over 800 lines is two modules; a function over 80 lines is two functions."""
+"""A C file over 800 lines is two modules; a function over 80 lines is two functions; code that is compiled on a
+condition is a function or file of its own, never a part of a function."""
 
 import re
 
@@ -8,6 +9,7 @@ import common
 
 FILE_LINES = 800
 FUNCTION_LINES = 80
+CONDITION = re.compile(r"^\s*#\s*if")
 # A definition begins in the first column and has its parameters in the same line.
 START = re.compile(r"^[A-Za-z_].*?(\w+)\s*\(")
 
@@ -38,6 +40,9 @@ def check(root):
             length = last - first + 1
             if length > FUNCTION_LINES:
                 yield path, first, f"{name} has {length} lines, more than {FUNCTION_LINES}"
+            for number in range(first, last):
+                if CONDITION.match(lines[number - 1]):
+                    yield path, number, f"a condition of the preprocessor inside {name}"
 
 
 if __name__ == "__main__":
