@@ -129,10 +129,10 @@ void logger_line(struct logger *logger, enum logger_level level, const char *for
     size_t n = put_stamp(line, sizeof line, level);
     va_list args;
     va_start(args, format);
-    int text = vsnprintf(line + n, sizeof line - n - 1, format, args);
+    int text = vsnprintf(line + n, sizeof line - n, format, args);
     va_end(args);
     if (text > 0) {
-        size_t room = sizeof line - n - 2;
+        size_t room = sizeof line - n - 1; /* the line end takes the terminator's place */
         n += (size_t)text < room ? (size_t)text : room;
     }
     line[n++] = '\n';
