@@ -45,12 +45,13 @@ export TSAN_OPTIONS  ?= halt_on_error=1:second_deadlock_stack=1:suppressions=$(C
 
 # Targets that compile nothing must work where pkg-config is missing.
 ifneq ($(filter-out clean help setup check check-asan check-tsan check-debug check-lint,$(or $(MAKECMDGOALS),all)),)
-  ifneq ($(shell pkg-config --exists $(PKGS) cmocka && echo found),found)
-    $(error pkg-config does not find all of: $(PKGS) cmocka.  scripts/setup installs them)
+  needed := $(PKGS) $(if $(filter-out all lib run,$(MAKECMDGOALS)),cmocka)
+  ifneq ($(shell pkg-config --exists $(needed) && echo found),found)
+    $(error pkg-config does not find all of: $(needed).  scripts/setup installs them)
   endif
   pkg_cflags  := $(shell pkg-config --cflags $(PKGS))
   pkg_libs    := $(shell pkg-config --libs $(PKGS))
-  cmocka_libs := $(shell pkg-config --libs cmocka)
+  cmocka_libs := $(shell pkg-config --libs cmocka 2>/dev/null)
 endif
 
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wconversion \
@@ -74,6 +75,7 @@ all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src)
 
 object      = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 library    := $(OUT)/libcoffer.a
+support    := $(if $(support_src),$(OUT)/libsupport.a)
 server     := $(if $(main_src),$(OUT)/cofferd)
 unit_bin   := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(unit_src))
 crash_bin  := $(patsubst tests/crash/%.c,$(OUT)/crash/%,$(crash_src))
@@ -97,20 +99,22 @@ endef
 $(OUT)/flags.txt: force
 	$(call keep_text,$(compile) / $(link))
 $(OUT)/objects.txt: force
-	$(call keep_text,$(lib_src))
+	$(call keep_text,$(lib_src) / $(support_src))
 
 $(OUT)/obj/%.o: %.c $(OUT)/flags.txt
 	@mkdir -p $(@D)
 	$(call say,CC  )$(compile) -MMD -MP -c -o $@ $<
 
-$(library): $(call object,$(lib_src)) $(OUT)/objects.txt
+$(library): $(call object,$(lib_src))
+$(support): $(call object,$(support_src))
+$(library) $(support): $(OUT)/objects.txt
 	@rm -f $@
 	$(call say,AR  )ar rcsD $@ $(filter %.o,$^)
 
 $(OUT)/cofferd: $(call object,$(main_src)) $(library)
 	$(call say,LINK)$(link) -o $@ $^ $(pkg_libs) $(LDLIBS)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(call object,$(support_src)) $(library)
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(support) $(library)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(cmocka_libs) $(pkg_libs) $(LDLIBS)
 
