@@ -39,7 +39,8 @@ endif
 
 export ASAN_OPTIONS  ?= abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
-export TSAN_OPTIONS  ?= halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/tsan.supp
+# Its own search for deadlocks gives up at 64 held locks, and flush_all holds every stripe; lock.c does the search.
+export TSAN_OPTIONS  ?= halt_on_error=1:detect_deadlocks=0:suppressions=$(CURDIR)/tests/tsan.supp
 
 # ---- Flags.  CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS stay the caller's.
 

@@ -154,7 +154,7 @@ static void a_timed_wait_without_end_is_woken(void **state) {
 
 static void any_order_of_dropping_is_fine(void **state) {
     (void)state;
-    enum { COUNT = 50 };
+    enum { COUNT = 200 };
     static struct lock locks[COUNT];
     for (int i = 0; i < COUNT; i++) {
         lock_init(&locks[i], LOCK_STRIPE);
@@ -164,7 +164,7 @@ static void any_order_of_dropping_is_fine(void **state) {
             lock_take(&locks[i]);
         }
         for (int i = 0; i < COUNT; i++) {
-            lock_drop(&locks[(i * 7 + round) % COUNT]); /* 7 and 50 have no common divisor */
+            lock_drop(&locks[(i * 7 + round) % COUNT]); /* 7 and 200 have no common divisor */
         }
     }
     for (int i = 0; i < COUNT; i++) {
