@@ -18,7 +18,7 @@ enum status io_open(struct faults *faults, enum fault_point at, int dir, const c
                     int *fd) MUST_CHECK;
 void io_close(int *fd); /* sets it to -1; -1 is ignored */
 
-/* All n bytes or an error. */
+/* All n bytes or an error.  The fault "short" writes half, then fails as a full disk does. */
 enum status io_pwrite(struct faults *faults, enum fault_point at, int fd, const void *bytes, size_t n,
                       uint64_t offset) MUST_CHECK;
 /* Reads up to n bytes; *got < n only at the end of the file. */
