@@ -68,15 +68,15 @@ static void add_row(struct scan_job *job, struct item *item, uint64_t size, bool
 }
 
 /* Merges the two sorted lists up to the smaller of the keys where one was cut. */
-static void merge(struct scan_job *job, struct item **tree, const uint64_t *sizes, unsigned tree_count, bool tree_more) {
+static void merge(struct scan_job *job, struct item **tree, const uint64_t *sizes, unsigned tree_count,
+                  bool tree_more) {
     struct store_scan *scan = job->scan;
     size_t d = 0, t = 0;
     bool ended = false;
 
     while (!ended && (d < job->count || t < tree_count)) {
-        int order = d == job->count ? 1 : t == tree_count ? -1 : slice_compare(item_key(job->dirty[d]), item_key(tree[t]));
-        struct item *last = order <= 0 ? job->dirty[d] : tree[t];
-        struct slice key = item_key(last);
+        int order = d == job->count ? 1 : t == tree_count ? -1 : compare_items(&job->dirty[d], &tree[t]);
+        struct slice key = item_key(order <= 0 ? job->dirty[d] : tree[t]);
 
         memcpy(scan->after, key.p, key.n);
         scan->after_length = key.n;
