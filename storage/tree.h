@@ -58,9 +58,9 @@ enum status tree_reader_open(struct tree_reader **reader, struct tree *tree) MUS
 void tree_reader_close(struct tree_reader **reader);
 
 /* Looks the key up in a snapshot taken now (the transaction is renewed).  *item is a new item (the caller's
- * reference) with lsn, hash_high unset (0), or NULL when the key has no record.  *number: (generation << 40 | txnid) of the
- * snapshot; *birth: that tree's birth.  ST_CORRUPT: the checksum failed; ST_IO: SIGBUS under the map; then *item is
- * NULL. */
+ * reference) with lsn, hash_high unset (0), or NULL when the key has no record.  *number: (generation << 40 | txnid)
+ * of the snapshot; *birth: that tree's birth.  ST_CORRUPT: the checksum failed; ST_IO: SIGBUS under the map; then
+ * *item is NULL. */
 enum status tree_get(struct tree_reader *reader, struct slice key, struct item **item, uint64_t *number,
                      uint64_t *birth) MUST_CHECK;
 
