@@ -67,9 +67,17 @@ struct command {
     struct store_op op;        /* op.ticket.deliver is set by the connection layer before the first execute */
     struct request request;
     struct response response;
+
+    /* The command layer's own. */
     struct command_worker *worker;
-    struct command_state *state; /* dump and other long commands; the command layer's own */
-    uint64_t scratch[4];         /* the command layer's own */
+    struct command_state *state; /* of dumps and other long commands */
+    struct command_note {        /* what the last run of op.decide found */
+        enum result result;
+        unsigned marks; /* enum item_mark of the version found */
+        bool found, won;
+        bool begun;
+        uint64_t number;
+    } note;
 };
 
 /* command must be zeroed, with request and op.ticket.deliver filled. */
@@ -77,6 +85,9 @@ enum command_progress command_execute(struct command_worker *worker, struct comm
 
 /* Releases what the command holds (item, text, state); it may not be PARKED.  Also for a dump that is given up. */
 void command_finish(struct command *command);
+
+/* The level of log lines that -v or the verbosity command asks for. */
+enum logger_level command_log_level(uint64_t verbosity);
 
 /* May it write to the log (so that it must not pass earlier parked requests of its connection)? */
 bool command_may_write(const struct request *request);
