@@ -532,6 +532,7 @@ static void a_version_replaced_while_it_was_applied_is_in_the_tree(void **state)
     publish_value(table, "b", 4, false);
     assert_delta(table, 1 + 0);
     table_mark_clean(table, a, 10); /* the tree has "a" now, */
+    assert_delta(table, 0 + 0);
     table_mark_clean(table, b, 10); /* and no longer "b" */
     assert_delta(table, 0 + 1);
     item_unref(&a);
@@ -548,7 +549,7 @@ static void a_flush_starts_the_count_anew(void **state) {
     publish_value(table, "a", 1, false);
     publish_value(table, "b", 2, false);
     publish_tombstone(table, "c", 3, true);
-    publish_value(table, "d", 4, false);
+    publish_value(table, "d", 4, true);
     struct item *d = get(table, "d");
     flush(table, 5);
     assert_delta(table, 0);
@@ -742,6 +743,29 @@ static void a_cold_scan_does_not_push_out_the_hot_set(void **state) {
     table_destroy(&table);
 }
 
+static void a_new_version_takes_over_the_place_in_main(void **state) {
+    (void)state;
+    struct table *table = make_table(PLENTY, 1);
+    uint64_t lsn = 1;
+
+    publish_value(table, "a", lsn, false);
+    hit(table, "a", 1);
+    mark(table, "a", 1);
+    struct item *item = get(table, "a");
+    assert_int_equal(item->queue, ITEM_MAIN);
+    assert_int_equal(item->freq, 0);
+    item_unref(&item);
+    for (int versions = 1; versions <= 2; versions++) { /* through one DIRTY version, and through two */
+        for (int i = 0; i < versions; i++)
+            publish_value(table, "a", ++lsn, false);
+        mark(table, "a", lsn);
+        item = get(table, "a");
+        assert_int_equal(item->queue, ITEM_MAIN);
+        item_unref(&item);
+    }
+    table_destroy(&table);
+}
+
 static void rewritten_keys_stay_hot_through_a_scan(void **state) {
     (void)state;
     enum { ROOM = 20000, HOT = ROOM / 4, COLD = 10 * ROOM };
@@ -853,6 +877,7 @@ int main(void) {
         cmocka_unit_test(reclaim_goes_through_the_stripes),
         cmocka_unit_test(a_publish_evicts_what_is_clean),
         cmocka_unit_test(a_cold_scan_does_not_push_out_the_hot_set),
+        cmocka_unit_test(a_new_version_takes_over_the_place_in_main),
         cmocka_unit_test(rewritten_keys_stay_hot_through_a_scan),
         cmocka_unit_test(a_flushed_table_makes_room_for_what_comes),
         cmocka_unit_test(the_dirty_are_collected_and_walked),
