@@ -106,7 +106,6 @@ out:
 
 static enum status commit(struct store *store, const struct batch *batch, uint64_t applied) {
     struct tree_marks marks;
-    enum status status;
 
     tree_get_marks(store->tree, &marks);
     if (applied > marks.applied)
@@ -115,9 +114,7 @@ static enum status commit(struct store *store, const struct batch *batch, uint64
         marks.m = batch->m;
     marks.flush_at = batch->pending.at;
     marks.wall = clock_wall(store->config.clock);
-    status = tree_txn_commit(store->tree, &marks);
-    (void)fault_hit(store->config.faults, FAULT_TREE_COMMITTED);
-    return status;
+    return tree_txn_commit(store->tree, &marks);
 }
 
 /* The tree holds everything up to `applied`. */
