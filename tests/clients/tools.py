@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line tools of libmemcached: memccp, memccat, memcexist, memctouch, memcrm, memcstat, memcping,
+memcflush, and its conformance test memccapable."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from lib.checks import ensure, ensure_equal
+from lib.runner import Failure, Skip
+from lib.server import patience
+from python_clients import with_server
+
+CONTENT = b"line one\nline two\r\n\x00\xff and bytes " * 500
+
+
+def run(server, tool, *words, expect=0):
+    path = shutil.which(tool)
+    if path is None:
+        raise Skip(f"{tool} is not installed (libmemcached-tools)")
+    done = subprocess.run([path, f"--servers={server.address}:{server.port}", *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=patience(30), check=False)
+    ensure(expect is None or done.returncode == expect,
+           f"{tool} {' '.join(words)}: exit status {done.returncode}: {done.stdout[-500:]!r}")
+    return done.stdout
+
+
+def copy_and_cat(server, restart):
+    path = os.path.join(server.home, "document")
+    with open(path, "wb") as file:
+        file.write(CONTENT)
+    run(server, "memccp", "--set", path)
+    ensure_equal(run(server, "memccat", "--file=" + path + ".out", "document"), b"", "memccat")
+    with open(path + ".out", "rb") as file:
+        ensure_equal(file.read() == CONTENT, True, "memccat gives back what memccp stored")
+    run(server, "memcexist", "document")
+    run(server, "memctouch", "--expire=1000", "document")
+    if restart:
+        server.kill9()
+        server.start()
+        run(server, "memccat", "--file=" + path + ".out2", "document")
+        with open(path + ".out2", "rb") as file:
+            ensure_equal(file.read() == CONTENT, True, "memccat after kill -9")
+    run(server, "memcrm", "document")
+    run(server, "memcexist", "document", expect=1)
+
+
+def stat_and_ping(server):
+    text = run(server, "memcstat").decode("latin-1")
+    for name in ("pid", "uptime", "curr_items", "limit_maxbytes", "threads"):
+        ensure(re.search(rf"\b{name}: \d+", text), f"memcstat does not show {name}:\n{text[:600]}")
+    run(server, "memcping")
+    run(server, "memcflush")
+
+
+def capable(server):
+    path = shutil.which("memccapable")
+    if path is None:
+        raise Skip("memccapable is not installed (libmemcached-tools)")
+    done = subprocess.run([path, "-a", "-h", server.address, "-p", str(server.port), "-t", "10"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patience(100), check=False)
+    text = done.stdout.decode("latin-1")
+    passed = len(re.findall(r"\[pass\]", text))
+    failed = re.findall(r"^(.*\S)\s+\[FAIL\]", text, re.M)
+    if failed or done.returncode != 0 or not passed:
+        raise Failure(f"{passed} passed, failed: {', '.join(failed)}; exit status {done.returncode}\n{text[-1500:]}")
+    return f"{passed} checks"
+
+
+def tests(binary, reference):
+    return [
+        ("libmemcached-copy-cat", lambda: with_server(binary, reference,
+                                                      lambda server: copy_and_cat(server, not reference))),
+        ("libmemcached-stat-ping-flush", lambda: with_server(binary, reference, stat_and_ping)),
+        ("memccapable-ascii", lambda: with_server(binary, reference, capable)),
+    ]
