@@ -6,6 +6,15 @@
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 80, COMMENT_WIDTH = 78 };
 
+/* A blank that no line ends at. */
+#define GLUE "\a"
+
+static void print_word(FILE *out, const char *word, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        fputc(word[i] == GLUE[0] ? ' ' : word[i], out);
+    }
+}
+
 /* Prints words from column `at` on, wrapped, further lines beginning with `indent`. */
 static void print_wrapped(FILE *out, const char *text, size_t at, size_t width, const char *indent) {
     size_t column = at;
@@ -19,7 +28,7 @@ static void print_wrapped(FILE *out, const char *text, size_t at, size_t width, 
             fputc(' ', out);
             column++;
         }
-        fwrite(text, 1, n, out);
+        print_word(out, text, n);
         column += n;
         first = false;
         text += n;
@@ -46,7 +55,7 @@ static void print_entry(FILE *out, char letter, const char *name, const char *ar
 static void print_option(FILE *out, const struct option_fact *fact) {
     char help[512];
     bool plain = fact->initial[0] != '\0' && fact->argument[0] != '\0' && strcmp(fact->initial, "0") != 0;
-    snprintf(help, sizeof help, "%s%s%s%s", fact->help, plain ? " (default " : "", plain ? fact->initial : "",
+    snprintf(help, sizeof help, "%s%s%s%s", fact->help, plain ? " (default" GLUE : "", plain ? fact->initial : "",
              plain ? ")" : "");
     print_entry(out, fact->letter, fact->name, fact->argument, help);
 }
