@@ -150,16 +150,6 @@ static enum status open_fresh(struct tree *tree) {
     return status;
 }
 
-static enum status open_named(struct tree *tree, uint64_t generation) {
-    /* LMDB would create what is missing. */
-    if (!file_exists(tree, generation)) {
-        log_error(tree->logger, "%s: " MANIFEST_NAME " names tree generation %llu, whose file is missing", tree->path,
-                  (unsigned long long)generation);
-        return ST_CORRUPT;
-    }
-    return tree_env_open(tree, generation, &tree->env, &tree->state);
-}
-
 static enum status open_files(struct tree *tree) {
     struct manifest manifest;
     enum status status = manifest_read(tree->dir, &tree->secret, &manifest);
@@ -170,7 +160,7 @@ static enum status open_files(struct tree *tree) {
     if (status == ST_NOT_FOUND)
         status = open_fresh(tree);
     else if (status == ST_OK)
-        status = open_named(tree, manifest.generation);
+        status = tree_env_open(tree, manifest.generation, &tree->env, &tree->state);
     if (status != ST_OK)
         return status;
     tree->next_generation = tree->env->generation + 1;

@@ -2,6 +2,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ enum {
     STATE_WORDS = 10,
     LOCK_SLOT_BYTES = 64, /* LMDB's reader slot is a cache line */
     LOCK_HEAD_BYTES = 4096,
+    MAPS_LINE = 8192, /* of /proc/self/maps, with a path */
     FULL_SHARE = 100, /* a disk with less than one part in this free ... */
 };
 #define FULL_BYTES (UINT64_C(16) << 20) /* ... or less than this is full */
@@ -209,7 +211,8 @@ struct loading {
     struct tree_env *env;
     struct tree_state *state;
     MDB_txn *txn;
-    uint64_t entries; /* by LMDB's own count */
+    const char *inside; /* somewhere in the map */
+    uint64_t entries;   /* by LMDB's own count */
     bool sound;
     int rc;
 };
@@ -231,8 +234,28 @@ static void load(void *arg) {
     if (l->rc == 0) {
         l->env->bytes = tree_env_count_bytes(l->env, l->txn);
         l->entries = items.ms_entries;
+        l->inside = data.mv_data;
         l->sound = state_decode(l->tree, &data, l->state);
     }
+}
+
+/* Where the map is: LMDB does not tell, but the kernel does for an address inside.  Without /proc only the core dumps
+ * are larger and tree_txn_bytes is too low. */
+static void set_map(struct tree_env *env, const char *inside) {
+    char line[MAPS_LINE];
+    uintptr_t from, to, wanted = (uintptr_t)inside;
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2 && from <= wanted && wanted < to) {
+            env->map = (const char *)from;
+            env->map_bytes = to - from;
+        }
+    }
+    if (maps != NULL)
+        fclose(maps);
+    if (env->map != NULL)
+        (void)madvise((void *)env->map, env->map_bytes, MADV_DONTDUMP); /* a terabyte helps nobody */
 }
 
 static bool state_fits(const struct loading *l) {
@@ -258,21 +281,12 @@ static enum status load_state(struct tree *tree, struct tree_env *env, struct tr
     if (status == ST_OK && !state_fits(&l))
         status = ST_CORRUPT;
     if (status == ST_OK) {
+        set_map(env, l.inside);
         status = tree_status(tree, mdb_txn_commit(l.txn));
     } else {
         mdb_txn_abort(l.txn);
     }
     return status;
-}
-
-static void set_map(struct tree_env *env) {
-    MDB_envinfo info;
-
-    CHECK(mdb_env_info(env->env, &info) == 0);
-    env->map = info.me_mapaddr;
-    env->map_bytes = info.me_mapsize;
-    /* A core dump of a terabyte helps nobody; when the kernel refuses, the dump is only larger. */
-    (void)madvise(info.me_mapaddr, info.me_mapsize, MADV_DONTDUMP);
 }
 
 enum status tree_env_open(struct tree *tree, uint64_t generation, struct tree_env **env, struct tree_state *state) {
@@ -286,13 +300,14 @@ enum status tree_env_open(struct tree *tree, uint64_t generation, struct tree_en
     if (opened == NULL)
         goto out;
     opened->generation = generation;
-    status = reserve_lock_file(tree, name);
+    status = ST_CORRUPT; /* LMDB would create what is missing */
+    if (faccessat(tree->tree_dir, name, F_OK, 0) == 0)
+        status = reserve_lock_file(tree, name);
     if (status != ST_OK)
         goto out;
     status = tree_status(tree, open_map(tree, name, &opened->env));
     if (status != ST_OK)
         goto out;
-    set_map(opened);
     status = tree_status(tree, mdb_reader_check(opened->env, &stale));
     if (status == ST_OK)
         status = load_state(tree, opened, state);

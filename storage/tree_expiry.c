@@ -9,7 +9,7 @@
 #include "storage/sigbus.h"
 #include "storage/tree_internal.h"
 
-enum { BUCKET_BYTES = 8 };
+enum { BUCKET_BYTES = 8, PAGE_BYTES = 4096 };
 
 struct index_key {
     unsigned char bytes[TREE_INDEX_KEY_MAX + 1]; /* one more, for the position right behind a key */
@@ -26,6 +26,14 @@ static struct index_key index_key(uint64_t bucket, struct slice key) {
     return made;
 }
 
+/* What was put, and a page more when it was put far from the last. */
+static void note_dirty(struct tree *tree, uintptr_t at, size_t bytes) {
+    uintptr_t distance = at > tree->index_last ? at - tree->index_last : tree->index_last - at;
+
+    tree->dirty_bytes += bytes + (distance > PAGE_BYTES ? PAGE_BYTES : 0);
+    tree->index_last = at;
+}
+
 enum status tree_index_add(struct tree *tree, uint64_t bucket, struct slice key) {
     struct index_key entry = index_key(bucket, key);
     MDB_val at = {entry.n, entry.bytes}, data = {0, NULL};
@@ -33,7 +41,7 @@ enum status tree_index_add(struct tree *tree, uint64_t bucket, struct slice key)
 
     if (rc != 0)
         return tree_txn_failed(tree, rc);
-    tree_dirty_note(&tree->dirty_index, data.mv_data, 0);
+    note_dirty(tree, (uintptr_t)data.mv_data, entry.n);
     return ST_OK;
 }
 

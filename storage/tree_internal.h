@@ -76,12 +76,6 @@ struct tree_reader {
     struct MDB_txn *txn;  /* reset between lookups; NULL: to be begun on env */
 };
 
-/* A txn's idea of its dirty pages; LMDB does not tell. */
-struct tree_dirty {
-    uint64_t bytes;
-    uintptr_t last; /* where the last record was put */
-};
-
 struct tree {
     unsigned magic;
     /* constant after tree_open */
@@ -103,7 +97,8 @@ struct tree {
     struct MDB_cursor *items, *expiry;
     struct tree_state pending;
     enum status txn_status; /* the first failure; nothing is committed after one */
-    struct tree_dirty dirty, dirty_index;
+    uint64_t dirty_bytes;
+    uintptr_t index_last; /* where the last index entry was put */
     unsigned char swept[TREE_INDEX_KEY_MAX]; /* last index key of this round of tree_txn_expire */
     size_t swept_bytes;                      /* 0: a new round begins */
 
@@ -118,8 +113,9 @@ struct tree {
 /* A part of a guarded lookup. */
 struct tree_found {
     bool exists;
+    bool beyond; /* the key is above all keys of the tree */
     bool sound;  /* the header is valid: record and sum may be used */
-    bool mapped; /* its page is not dirty yet */
+    bool mapped; /* its page (or that of its right neighbour) is not dirty yet */
     uint64_t sum;
     struct record record; /* record.value points into the map or a dirty page: gone with the next change */
 };
@@ -169,7 +165,6 @@ enum status tree_txn_put(struct tree *tree, struct slice key, const struct tree_
 enum status tree_txn_drop(struct tree *tree, const struct tree_found *old) MUST_CHECK;
 /* Makes error the transaction's status. */
 enum status tree_txn_failed(struct tree *tree, int error);
-void tree_dirty_note(struct tree_dirty *dirty, const void *at, size_t bytes);
 
 /* tree_expiry.c */
 

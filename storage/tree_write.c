@@ -24,21 +24,9 @@ enum status tree_txn_failed(struct tree *tree, int error) {
     return status;
 }
 
-/* A page is new to the transaction when its last record was put elsewhere.  Small neighbours are counted with it. */
-void tree_dirty_note(struct tree_dirty *dirty, const void *at, size_t bytes) {
-    uintptr_t here = (uintptr_t)at;
-    uintptr_t distance = here > dirty->last ? here - dirty->last : dirty->last - here;
-
-    if (distance > PAGE_BYTES)
-        dirty->bytes += PAGE_BYTES;
-    if (bytes > PAGE_BYTES)
-        dirty->bytes += bytes;
-    dirty->last = here;
-}
-
 uint64_t tree_txn_bytes(const struct tree *tree) {
     CHECK_OBJ(tree, TREE_MAGIC);
-    return tree->dirty.bytes + tree->dirty_index.bytes;
+    return tree->dirty_bytes;
 }
 
 static int begin(struct tree *tree) {
@@ -76,7 +64,8 @@ enum status tree_txn_begin(struct tree *tree) {
         return status;
     tree->pending = tree->state;
     tree->txn_status = ST_OK;
-    tree->dirty = tree->dirty_index = (struct tree_dirty){0, 0};
+    tree->dirty_bytes = 0;
+    tree->index_last = 0;
     return ST_OK;
 }
 
@@ -163,16 +152,18 @@ struct finding {
     int rc;
 };
 
+/* The record, or its neighbour: that one tells whether the page is dirty already. */
 static void find(void *arg) {
     struct finding *f = arg;
     MDB_val key = {f->key.n, (void *)f->key.p}, data;
     const struct tree_env *env = f->tree->env;
 
-    f->rc = mdb_cursor_get(f->tree->items, &key, &data, MDB_SET);
+    f->rc = mdb_cursor_get(f->tree->items, &key, &data, MDB_SET_RANGE);
     if (f->rc == 0) {
         const char *at = data.mv_data;
-        tree_found_set(f->tree, slice_of(at, data.mv_size), f->found);
         f->found->mapped = at >= env->map && at < env->map + env->map_bytes;
+        if (slice_equal(slice_of(key.mv_data, key.mv_size), f->key))
+            tree_found_set(f->tree, slice_of(at, data.mv_size), f->found);
     }
 }
 
@@ -186,11 +177,12 @@ enum status tree_txn_find(struct tree *tree, struct slice key, struct tree_found
         tree->txn_status = status; /* the cursor is in an unknown state */
         return status;
     }
-    if (f.rc == MDB_NOTFOUND)
+    found->beyond = f.rc == MDB_NOTFOUND;
+    if (found->beyond)
         return ST_OK;
     if (f.rc != 0)
         return tree_txn_failed(tree, f.rc);
-    if (!found->sound)
+    if (found->exists && !found->sound)
         tree_report_damage(tree, key, "damaged header in the tree's record");
     return ST_OK;
 }
@@ -204,13 +196,19 @@ static void forget_old(struct tree *tree, const struct tree_found *old) {
     tree->pending.items--;
 }
 
+/* LMDB does not tell how many pages are dirty: one more when the record's page was clean, what was added to the page,
+ * and the pages of its own that a large value has. */
+static void note_dirty(struct tree *tree, const struct tree_found *old, size_t added, size_t record_bytes) {
+    tree->dirty_bytes += (old->mapped ? PAGE_BYTES : 0) + (record_bytes < PAGE_BYTES ? added : record_bytes);
+}
+
 enum status tree_txn_put(struct tree *tree, struct slice key, const struct tree_found *old,
                          const struct record *record) {
     unsigned char header[RECORD_HEADER_MAX];
     uint64_t sum;
     size_t n = record_header(record, &tree->secret, header, &sum);
     MDB_val at = {key.n, (void *)key.p}, data = {n + record->value.n, NULL};
-    int rc = mdb_cursor_put(tree->items, &at, &data, MDB_RESERVE | (old->exists ? MDB_CURRENT : 0));
+    int rc = mdb_cursor_put(tree->items, &at, &data, MDB_RESERVE | (old->exists ? MDB_CURRENT : old->beyond ? MDB_APPEND : 0));
 
     if (rc != 0)
         return tree_txn_failed(tree, rc);
@@ -219,7 +217,7 @@ enum status tree_txn_put(struct tree *tree, struct slice key, const struct tree_
     forget_old(tree, old);
     tree->pending.items++;
     tree->pending.sum += sum;
-    tree_dirty_note(&tree->dirty, data.mv_data, data.mv_size);
+    note_dirty(tree, old, old->exists ? 0 : key.n + data.mv_size, data.mv_size);
     return ST_OK;
 }
 
@@ -229,8 +227,7 @@ enum status tree_txn_drop(struct tree *tree, const struct tree_found *old) {
     if (rc != 0)
         return tree_txn_failed(tree, rc);
     forget_old(tree, old);
-    if (old->mapped)
-        tree->dirty.bytes += PAGE_BYTES;
+    note_dirty(tree, old, 0, 0);
     return ST_OK;
 }
 
