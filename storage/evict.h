@@ -59,7 +59,8 @@ void evict_leave(struct evict *evict, struct item *item);
 void evict_admit(struct evict *evict, struct item *item);
 
 /* The CLEAN item that has to go, still in its queue; items below the LSN `dead` go first from MAIN, and whenever they
- * are met in SMALL (what became CLEAN after a flush is above it, so they stand at the old ends).  On the way hit items move on; each item looked at costs one of *steps.  NULL: there is none, or the steps are used up. */
+ * are met in SMALL (what became CLEAN after a flush is above it, so they stand at the old ends).  On the way hit
+ * items move on; each item looked at costs one of *steps.  NULL: there is none, or the steps are used up. */
 struct item *evict_next(struct evict *evict, uint64_t dead, unsigned *steps);
 
 /* Memory of the ghost. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A key's hash chooses the stripe by its low half and the bucket by its high half, which the item keeps: so a stripe
- * grows without reading keys.  An item is in its stripe's chain if and only if it is in one of its queues.
+/* A key's hash chooses the stripe by its low half and the place in the stripe's index by its high half, which the item
+ * keeps.  An item is in its stripe's index if and only if it is in one of its queues.
  *
  * What leaves a stripe goes to its garbage list, whose references table_unlock drops when the lock is free again: no
  * memory is freed under the lock, and what stripe_find lent stays readable until table_unlock.
@@ -16,6 +16,7 @@
 #include "src/base/hash.h"
 #include "src/base/lock.h"
 #include "storage/evict.h"
+#include "storage/index.h"
 #include "storage/item.h"
 
 enum {
@@ -24,8 +25,6 @@ enum {
     STRIPES_MIN = 64,
     STRIPES_MAX = 16384,
     STRIPE_BUDGET = 256 * 1024,
-    BUCKETS_MIN = 16,
-    REHASH_AHEAD = 8,     /* buckets: their first items are fetched while the ones before are moved */
     PUBLISH_STEPS = 32,   /* items looked at for eviction by one publish or fill */
     RECLAIM_STEPS = 64,   /* and in one stripe by table_reclaim */
     RECLAIM_STRIPES = 16, /* that one table_reclaim visits */
@@ -34,17 +33,15 @@ enum {
 struct stripe {
     /* What a lookup needs, in one cache line; under the lock. */
     _Alignas(LINE) struct lock lock;
-    struct item **buckets;
-    uint64_t flush; /* copy of the table's */
-    uint32_t bucket_mask;
-    bool has_garbage;
+    struct index index; /* owner_flag: there is garbage */
+    uint64_t flush;     /* copy of the table's */
 
     /* Under the lock. */
     struct table *table;  /* constant */
     struct item *garbage; /* linked by `chain`; the table's references */
     int64_t unsettled_bytes, unsettled_dirty;
     uint64_t floor, clean;
-    uint64_t own_bytes; /* buckets and ghost, as counted in the table's sum */
+    uint64_t own_bytes; /* index and ghost, as counted in the table's sum */
     struct evict evict;
 
     /* Written under the lock, read by anyone. */
@@ -82,13 +79,11 @@ static unsigned stripes_for(uint64_t budget) {
 
 static enum status stripe_init(struct stripe *stripe, struct table *table) {
     memset(stripe, 0, sizeof *stripe);
-    stripe->buckets = calloc(BUCKETS_MIN, sizeof *stripe->buckets);
-    if (stripe->buckets == NULL)
+    if (index_init(&stripe->index) != ST_OK)
         return ST_NO_MEMORY;
     lock_init(&stripe->lock, LOCK_STRIPE);
-    stripe->bucket_mask = BUCKETS_MIN - 1;
     stripe->table = table;
-    stripe->own_bytes = BUCKETS_MIN * sizeof *stripe->buckets;
+    stripe->own_bytes = index_bytes(&stripe->index);
     evict_init(&stripe->evict);
     return ST_OK;
 }
@@ -96,7 +91,7 @@ static enum status stripe_init(struct stripe *stripe, struct table *table) {
 static void table_free(struct table *table, unsigned stripes) {
     for (unsigned i = 0; i < stripes; i++) {
         struct stripe *stripe = &table->stripes[i];
-        free(stripe->buckets);
+        index_free(&stripe->index);
         evict_free(&stripe->evict);
         lock_destroy(&stripe->lock);
     }
@@ -145,29 +140,32 @@ static uint64_t stripe_count(const struct stripe *stripe) {
            fifo_count(&stripe->evict.main);
 }
 
-/* Drops every item; the chains must hold what the counts say. */
+struct ending {
+    const struct stripe *stripe;
+    uint64_t bytes, count;
+    int64_t delta;
+};
+
+static void end_item(void *arg, struct item *item) {
+    struct ending *ending = arg;
+
+    ending->bytes += item_footprint(item);
+    ending->delta += item_delta(ending->stripe, item);
+    ending->count++;
+    item->queue = ITEM_NOWHERE;
+    item_unref(&item);
+}
+
+/* Drops every item; the index must hold what the counts say. */
 static void stripe_end(struct stripe *stripe) {
     const struct evict *evict = &stripe->evict;
-    uint64_t bytes = 0;
-    uint64_t count = 0;
-    int64_t delta = 0;
+    struct ending ending = {.stripe = stripe};
 
-    for (uint32_t i = 0; i <= stripe->bucket_mask; i++) {
-        struct item *item = stripe->buckets[i];
-        while (item != NULL) {
-            struct item *next = item->chain;
-            bytes += item_footprint(item);
-            delta += item_delta(stripe, item);
-            count++;
-            item->queue = ITEM_NOWHERE;
-            item_unref(&item);
-            item = next;
-        }
-    }
-    CHECK(count == stripe_count(stripe));
-    CHECK(bytes == evict->dirty.bytes + evict->small.bytes + evict->main.bytes);
-    CHECK(delta == atomic_load_explicit(&stripe->delta, memory_order_relaxed));
-    atomic_fetch_sub_explicit(&stripe->table->bytes, bytes, memory_order_relaxed);
+    index_each(&stripe->index, end_item, &ending);
+    CHECK(ending.count == stripe_count(stripe));
+    CHECK(ending.bytes == evict->dirty.bytes + evict->small.bytes + evict->main.bytes);
+    CHECK(ending.delta == atomic_load_explicit(&stripe->delta, memory_order_relaxed));
+    atomic_fetch_sub_explicit(&stripe->table->bytes, ending.bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&stripe->table->bytes_dirty, evict->dirty.bytes, memory_order_relaxed);
 }
 
@@ -212,10 +210,10 @@ static void drop_garbage(struct item *garbage) {
 void table_unlock(struct stripe *stripe) {
     struct item *garbage = NULL;
 
-    if (stripe->has_garbage) {
+    if (stripe->index.owner_flag) {
         garbage = stripe->garbage;
         stripe->garbage = NULL;
-        stripe->has_garbage = false;
+        stripe->index.owner_flag = false;
     }
     lock_drop(&stripe->lock);
     drop_garbage(garbage);
@@ -256,7 +254,7 @@ static void settle(struct stripe *stripe) {
 }
 
 static void settle_own(struct stripe *stripe) {
-    uint64_t bytes = (stripe->bucket_mask + UINT64_C(1)) * sizeof *stripe->buckets + evict_bytes(&stripe->evict);
+    uint64_t bytes = index_bytes(&stripe->index) + evict_bytes(&stripe->evict);
 
     if (bytes != stripe->own_bytes)
         atomic_fetch_add_explicit(&stripe->table->bytes_own, bytes - stripe->own_bytes, memory_order_relaxed);
@@ -267,61 +265,6 @@ static bool over_budget(const struct table *table) {
     return atomic_load_explicit(&table->bytes, memory_order_relaxed) +
                atomic_load_explicit(&table->bytes_own, memory_order_relaxed) >
            atomic_load_explicit(&table->budget, memory_order_relaxed);
-}
-
-/* ---- chains ---- */
-
-/* Where the pointer to the key's item stands, dead or not; *place is NULL when there is none. */
-static inline struct item **find_place(const struct stripe *stripe, uint64_t hash, struct slice key) {
-    uint32_t high = (uint32_t)(hash >> 32);
-    struct item **place = &stripe->buckets[high & stripe->bucket_mask];
-
-    while (*place != NULL &&
-           ((*place)->hash_high != high || (*place)->key_bytes != key.n ||
-            memcmp(item_key_bytes(*place), key.p, key.n) != 0))
-        place = &(*place)->chain;
-    return place;
-}
-
-static struct item **place_of(const struct stripe *stripe, const struct item *item) {
-    struct item **place = &stripe->buckets[item->hash_high & stripe->bucket_mask];
-
-    while (*place != item)
-        place = &(*place)->chain;
-    return place;
-}
-
-static void move_chains(struct stripe *stripe, struct item **to, uint32_t to_mask) {
-    struct item **from = stripe->buckets;
-
-    for (uint32_t i = 0; i <= stripe->bucket_mask; i++) {
-        struct item *item = from[i];
-        if (i + REHASH_AHEAD <= stripe->bucket_mask)
-            __builtin_prefetch(from[i + REHASH_AHEAD]);
-        while (item != NULL) {
-            struct item *next = item->chain;
-            item->chain = to[item->hash_high & to_mask];
-            to[item->hash_high & to_mask] = item;
-            item = next;
-        }
-    }
-}
-
-/* At most one item a bucket on average, as long as there is memory for the buckets. */
-static void grow_if_crowded(struct stripe *stripe) {
-    uint64_t buckets = (stripe->bucket_mask + UINT64_C(1)) * 2;
-    struct item **grown;
-
-    if (stripe_count(stripe) <= stripe->bucket_mask || buckets > UINT32_MAX)
-        return;
-    grown = calloc(buckets, sizeof(struct item *));
-    if (grown == NULL)
-        return;
-    move_chains(stripe, grown, (uint32_t)(buckets - 1));
-    free(stripe->buckets);
-    stripe->buckets = grown;
-    stripe->bucket_mask = (uint32_t)(buckets - 1);
-    settle_own(stripe);
 }
 
 /* ---- items in and out ---- */
@@ -351,12 +294,12 @@ static void queue_leave(struct stripe *stripe, struct item *item) {
     evict_leave(&stripe->evict, item);
 }
 
-/* The item has left its chain: out of its queue, and to the garbage, as `chain` is free now. */
+/* The item has left the index: out of its queue, and to the garbage, as `chain` is free now. */
 static void retire(struct stripe *stripe, struct item *item) {
     queue_leave(stripe, item);
     item->chain = stripe->garbage;
     stripe->garbage = item;
-    stripe->has_garbage = true;
+    stripe->index.owner_flag = true;
 }
 
 /* From now on the tree has to be asked for the key: a result that is older than what was written here is no good. */
@@ -367,9 +310,7 @@ static void raise_floor(struct stripe *stripe, const struct item *item) {
 
 /* Takes an item that has no newer version out of RAM. */
 static void drop(struct stripe *stripe, struct item *item) {
-    struct item **place = place_of(stripe, item);
-
-    *place = item->chain;
+    index_remove(&stripe->index, item);
     raise_floor(stripe, item);
     retire(stripe, item);
 }
@@ -405,7 +346,7 @@ static __attribute__((cold)) void bury(struct stripe *stripe, struct item *item)
 }
 
 struct item *stripe_find(struct stripe *stripe, uint64_t hash, struct slice key) {
-    struct item *item = *find_place(stripe, hash, key);
+    struct item *item = index_find(&stripe->index, (uint32_t)(hash >> 32), key);
 
     if (item != NULL && __builtin_expect(item->lsn < stripe->flush, 0)) {
         bury(stripe, item);
@@ -441,43 +382,47 @@ static void inherit(struct item *fresh, const struct item *old, bool in_tree) {
     }
 }
 
-void stripe_publish(struct stripe *stripe, uint64_t hash, struct item *fresh, bool in_tree) {
-    struct item **place = find_place(stripe, hash, item_key(fresh));
-    struct item *old = *place;
+/* The version of the item's key that is in RAM, dead or not. */
+static struct item *find_version(struct stripe *stripe, uint64_t hash, struct item *item) {
+    item->hash_high = (uint32_t)(hash >> 32);
+    return index_find(&stripe->index, item->hash_high, item_key(item));
+}
 
-    fresh->hash_high = (uint32_t)(hash >> 32);
+/* In place of the old version, if there is one; that raises no floor, since the newer one is in RAM. */
+static void link_version(struct stripe *stripe, struct item *old, struct item *item) {
+    if (old != NULL) {
+        index_replace(&stripe->index, old, item);
+        retire(stripe, old);
+    } else {
+        index_make_room(&stripe->index, stripe_count(stripe) + 1);
+        settle_own(stripe);
+        index_add(&stripe->index, item);
+    }
+}
+
+void stripe_publish(struct stripe *stripe, uint64_t hash, struct item *fresh, bool in_tree) {
+    struct item *old = find_version(stripe, hash, fresh);
+
     fresh->filled = 0;
     inherit(fresh, old != NULL && old->lsn >= stripe->flush ? old : NULL, in_tree);
-    fresh->chain = old != NULL ? old->chain : NULL;
-    *place = fresh;
-    if (old != NULL)
-        retire(stripe, old); /* raises no floor: the newer version is in RAM */
+    link_version(stripe, old, fresh);
     queue_dirty(stripe, fresh);
     settle(stripe);
-    if (old == NULL)
-        grow_if_crowded(stripe);
     if (over_budget(stripe->table))
         evict_some(stripe, PUBLISH_STEPS);
 }
 
 void stripe_fill(struct stripe *stripe, uint64_t hash, struct item *item) {
-    struct item **place = find_place(stripe, hash, item_key(item));
-    struct item *old = *place;
+    struct item *old = find_version(stripe, hash, item);
 
     CHECK(old == NULL || old->lsn < stripe->flush);
     CHECK(item->kind == ITEM_VALUE);
-    item->hash_high = (uint32_t)(hash >> 32);
     item->filled = 1;
     item->freq = 0;
     item->was_main = 0;
-    item->chain = old != NULL ? old->chain : NULL;
-    *place = item;
-    if (old != NULL)
-        retire(stripe, old);
+    link_version(stripe, old, item);
     queue_admit(stripe, item);
     settle(stripe);
-    if (old == NULL)
-        grow_if_crowded(stripe);
     if (over_budget(stripe->table))
         evict_some(stripe, PUBLISH_STEPS);
 }
@@ -506,7 +451,7 @@ static void become_clean(struct stripe *stripe, struct item *item) {
 
 /* The tree has this version, but a newer one is in RAM: that one need no longer guess what the tree holds. */
 static void correct_in_tree(struct stripe *stripe, uint64_t hash, const struct item *item) {
-    struct item *newer = *find_place(stripe, hash, item_key(item));
+    struct item *newer = index_find(&stripe->index, (uint32_t)(hash >> 32), item_key(item));
 
     if (newer == NULL || newer->queue != ITEM_DIRTY || item->lsn < stripe->flush || newer->lsn < item->lsn)
         return;

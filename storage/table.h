@@ -29,7 +29,7 @@ struct table;
 struct stripe;
 
 struct table_config {
-    uint64_t budget;  /* bytes, by item_footprint plus the table's own buckets and ghosts */
+    uint64_t budget;  /* bytes, by item_footprint plus the table's own stripes, indexes and ghosts */
     unsigned stripes; /* a power of two; 0 = chosen from the budget (one for 256 KB, 64 to 16,384) */
 };
 
@@ -44,7 +44,8 @@ void table_unlock(struct stripe *stripe);
 void table_lock_all(struct table *table);
 void table_unlock_all(struct table *table);
 
-/* The newest version in RAM, tombstones and expired ones included, dead ones (flush) excluded; borrowed. */
+/* The newest version in RAM, tombstones and expired ones included, dead ones (flush) excluded; borrowed until
+ * table_unlock, even if the item leaves the table before. */
 struct item *stripe_find(struct stripe *stripe, uint64_t hash, struct slice key);
 
 /* A read has hit the item: counts for S3-FIFO, sets fetched and access. */
@@ -52,12 +53,13 @@ void stripe_hit(struct stripe *stripe, struct item *item, int64_t now);
 
 /* Makes `fresh` (lsn set, in no queue) the key's version as DIRTY and takes over the caller's reference.  An older
  * version in RAM leaves the table, handing on its S3-FIFO counter and in_tree.  in_tree: the tree is known to hold
- * the key, looked at only when no older version is in RAM.  Evicts CLEAN items of this stripe when over budget.
- * May need memory for the bucket array; without it chains only grow longer.  Never fails. */
+ * the key, looked at only when no older live version is in RAM.  `access` and `fetched` are the caller's to set.
+ * Evicts CLEAN items of this stripe when over budget.  May need memory for the stripe's index; without it lookups
+ * only get slower.  Never fails. */
 void stripe_publish(struct stripe *stripe, uint64_t hash, struct item *fresh, bool in_tree);
 
-/* Adds a CLEAN copy read from the tree; the key must not be in RAM and the floor must have been checked.  Takes over
- * the reference.  It may be evicted at once. */
+/* Adds a CLEAN copy read from the tree; the key must not be in RAM (as stripe_find sees it) and the floor must
+ * have been checked.  Takes over the reference.  It may be evicted at once. */
 void stripe_fill(struct stripe *stripe, uint64_t hash, struct item *item);
 
 /* Drops a CLEAN item from RAM. */
@@ -69,11 +71,11 @@ uint64_t stripe_floor(const struct stripe *stripe);
  * tombstone, or an item below the flush LSN, is dropped); sets the stripe's clean first in any case. */
 void table_mark_clean(struct table *table, struct item *item, uint64_t number);
 
-/* Takes a reference to every DIRTY item, a stripe at a time.  *items is malloced, in no order; the caller unrefs
- * each and frees the array.  On ST_NO_MEMORY nothing is held. */
+/* Takes a reference to every DIRTY item, dead ones too (table_mark_clean drops them), a stripe at a time.  *items is
+ * malloced, in no order; the caller unrefs each and frees the array.  On ST_NO_MEMORY nothing is held. */
 enum status table_collect_dirty(struct table *table, struct item ***items, size_t *count) MUST_CHECK;
 
-/* Calls fn(arg, item) for every DIRTY item under its stripe lock, a stripe at a time; fn must be short. */
+/* Calls fn(arg, item) for every DIRTY item, dead ones too, under its stripe lock, a stripe at a time; fn must be short. */
 void table_each_dirty(struct table *table, void (*fn)(void *arg, struct item *item), void *arg);
 
 /* All stripe locks are held: everything with an LSN below `lsn` is dead, the deltas of curr_items start at 0. */
@@ -89,9 +91,10 @@ void table_set_budget(struct table *table, uint64_t bytes);
 
 /* Relaxed sums, exact when nothing runs. */
 struct table_figures {
-    uint64_t items, items_dirty, bytes, bytes_dirty, evictions, evictions_unfetched;
+    uint64_t items, items_dirty, bytes, bytes_dirty; /* tombstones and not yet dropped dead ones included */
+    uint64_t evictions, evictions_unfetched;
     int64_t delta; /* over DIRTY live items and tombstones: (value ? 1 : 0) - in_tree */
-    uint64_t buckets_bytes;
+    uint64_t buckets_bytes; /* stripes, indexes, ghosts */
 };
 void table_figures(const struct table *table, struct table_figures *figures);
 /* One atomic load: for admission of writers. */
