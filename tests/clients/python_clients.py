@@ -14,15 +14,6 @@ def make_value(i):
     return b"record %d " % i * (1 + i * 7 % 300)
 
 
-def tcp_server(binary, reference):
-    """On TCP, since not every client speaks through unix sockets."""
-    server = Server(binary, ["-u", "root"] if reference else [], listen="tcp", usual=not reference)
-    if reference:
-        plain = server.command
-        server.command = lambda extra=(): [word for word in plain(extra) if word not in ("-H", server.dir)]
-    return server
-
-
 # ---- pymemcache
 
 def open_pymemcache(server):
@@ -204,8 +195,9 @@ CLIENTS = {
 }
 
 
-def with_server(binary, reference, function):
-    with tcp_server(binary, reference) as server:
+def with_server(binary, function):
+    """On TCP, since not every client speaks through unix sockets."""
+    with Server(binary, listen="tcp") as server:
         server.start()
         remark = function(server)
         server.stop()
@@ -220,10 +212,10 @@ def tests(binary, reference):
             def both(server):
                 opened(server)
                 return commands(server)
-            return with_server(binary, reference, both)
+            return with_server(binary, both)
 
         def check_restarts(opened=opened, store=store, load=load):
-            return with_server(binary, reference, lambda server: kept_over_restarts(server, opened, store, load))
+            return with_server(binary, lambda server: kept_over_restarts(server, opened, store, load))
         found.append((name + "-commands", check_commands))
         if not reference:
             found.append((name + "-restarts", check_restarts))

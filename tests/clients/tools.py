@@ -70,8 +70,7 @@ def capable(server):
 
 def tests(binary, reference):
     return [
-        ("libmemcached-copy-cat", lambda: with_server(binary, reference,
-                                                      lambda server: copy_and_cat(server, not reference))),
-        ("libmemcached-stat-ping-flush", lambda: with_server(binary, reference, stat_and_ping)),
-        ("memccapable-ascii", lambda: with_server(binary, reference, capable)),
+        ("libmemcached-copy-cat", lambda: with_server(binary, lambda server: copy_and_cat(server, not reference))),
+        ("libmemcached-stat-ping-flush", lambda: with_server(binary, stat_and_ping)),
+        ("memccapable-ascii", lambda: with_server(binary, capable)),
     ]

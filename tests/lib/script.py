@@ -276,10 +276,6 @@ class Script:
 
     # ---- the server
 
-    def translated(self, words):
-        """memcached's start command for ours."""
-        return ["-u", "root"] + [word for word in words if not word.startswith("--")]
-
     def do_reference(self, _):
         pass
 
@@ -303,13 +299,7 @@ class Script:
             self.wires.clear()
         words = shlex.split(rest)
         listen = words.pop(0) if words and words[0] in ("tcp", "none") else "unix"
-        if self.reference:
-            self.server = Server(self.binary, self.translated(words), listen, usual=False)
-            plain = self.server.command
-            self.server.command = lambda extra=(): [
-                word for i, word in enumerate(plain(extra)) if word not in ("-H", self.server.dir)]
-        else:
-            self.server = Server(self.binary, ["--enable-debug", "--checkpoint-seconds=3600"] + words, listen)
+        self.server = Server(self.binary, ["--enable-debug", "--checkpoint-seconds=3600"] + words, listen)
         self.variables.update(DIR=self.server.dir, HOME=self.server.home, SOCKET=self.server.socket_path,
                               ADDRESS=self.server.address, PORT=str(self.server.port), PID="0")
         self.begin()

@@ -76,7 +76,9 @@ class Server:
 
     def __init__(self, binary, options=(), listen="unix", home=None, usual=True, environment=None):
         self.binary = os.path.abspath(binary)
-        self.options = list(options)
+        # memcached itself, to compare with: it knows none of our long options, and no directory.
+        self.reference = os.path.basename(self.binary) == "memcached"
+        self.options = [word for word in options if not (self.reference and word.startswith("--"))]
         self.usual = usual
         self.listen = listen
         self.own_home = home is None
@@ -94,9 +96,10 @@ class Server:
 
     def command(self, extra=()):
         words = [self.binary]
-        if self.usual:
-            words += USUAL_OPTIONS
-        words += ["-H", self.dir]
+        if self.reference:
+            words += ["-u", "root"] if os.geteuid() == 0 else []
+        else:
+            words += (USUAL_OPTIONS if self.usual else []) + ["-H", self.dir]
         if self.listen == "unix":
             words += ["-s", self.socket_path]
         elif self.listen == "tcp":
