@@ -11,8 +11,12 @@
 
 static struct dataset *dataset_of(size_t key_size, size_t least, size_t most, uint64_t seed) {
     struct dataset *dataset;
-    struct dataset_config config = {
-        .prefix = "k:", .key_size = key_size, .value_min = least, .value_max = most, .keys = 1000, .seed = seed};
+    struct dataset_config config = {.prefix = "k:",
+                                    .key_size = key_size,
+                                    .value_min = least,
+                                    .value_max = most,
+                                    .keys = 1000,
+                                    .seed = seed};
     assert_ok(dataset_create(&dataset, &config));
     return dataset;
 }

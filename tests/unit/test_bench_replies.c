@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reply parsers of coffer-bench.  Each conversation is given whole, and again cut at every byte, and must be read
- * alike. */
+/* The reply parsers of coffer-bench.  Each conversation is given whole, and again cut at every byte, and must
+ * be read alike. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static bool note_reply(struct log *log, const struct reply *reply) {
 }
 
 /* Feeds the parser `step` bytes more at a time, from memory of exactly that size. */
-static void read_all(const struct protocol *protocol, enum operation operation, unsigned keys, struct slice in,
-                     size_t step, struct log *log) {
+static void read_all(const struct protocol *protocol, enum operation operation, unsigned keys,
+                     struct slice in, size_t step, struct log *log) {
     struct parser parser = {.operation = operation, .keys = keys};
     struct reply reply = {.kind = REPLY_MORE};
     size_t start = 0, end = 0;
@@ -77,8 +77,8 @@ static void read_all(const struct protocol *protocol, enum operation operation, 
     }
 }
 
-static void expect(const struct protocol *protocol, enum operation operation, unsigned keys, const char *in, size_t n,
-                   const char *expected) {
+static void expect(const struct protocol *protocol, enum operation operation, unsigned keys, const char *in,
+                   size_t n, const char *expected) {
     struct log log;
     for (size_t step = 1; step <= n; step++) {
         read_all(protocol, operation, keys, slice_of(in, n), step, &log);
@@ -86,7 +86,7 @@ static void expect(const struct protocol *protocol, enum operation operation, un
     }
 }
 
-#define EXPECT(protocol, operation, keys, in, expected)                                                               \
+#define EXPECT(protocol, operation, keys, in, expected)                                                      \
     expect(&protocol_##protocol, operation, keys, in, sizeof(in) - 1, expected)
 
 static void text_replies(void **state) {
@@ -125,8 +125,10 @@ static void resp_replies(void **state) {
     (void)state;
     EXPECT(resp, OP_SET, 1, "+OK\r\n-OOM command not allowed\r\n", "ok failed ");
     EXPECT(resp, OP_GET, 1, "$3\r\nabc\r\n$-1\r\n$0\r\n\r\n", "value  3 [abc] ok ok value  0 [] ok ");
-    EXPECT(resp, OP_GET, 3, "*3\r\n$1\r\na\r\n$-1\r\n$2\r\n\r\n\r\n", "value  1 [a] absent value  2 [\r\n] ok ");
-    EXPECT(resp, OP_GET, 2, "*2\r\n$1\r\na\r\n$-1\r\n*2\r\n$-1\r\n$-1\r\n", "value  1 [a] absent ok absent absent ok ");
+    EXPECT(resp, OP_GET, 3, "*3\r\n$1\r\na\r\n$-1\r\n$2\r\n\r\n\r\n",
+           "value  1 [a] absent value  2 [\r\n] ok ");
+    EXPECT(resp, OP_GET, 2, "*2\r\n$1\r\na\r\n$-1\r\n*2\r\n$-1\r\n$-1\r\n",
+           "value  1 [a] absent ok absent absent ok ");
     EXPECT(resp, OP_GET, 2, "-ERR no\r\n", "failed ");
     EXPECT(resp, OP_DELETE, 1, ":1\r\n:0\r\n", "ok refused ");
 }
@@ -142,12 +144,13 @@ static void resp_nonsense_is_broken(void **state) {
 }
 
 /* A header of the binary protocol; the lengths fit one byte. */
-#define BINARY(opcode, key, extras, status, body)                                                                     \
+#define BINARY(opcode, key, extras, status, body)                                                            \
     "\x81" opcode "\0" key extras "\0\0" status "\0\0\0" body "\0\0\0\0\0\0\0\0\0\0\0\0"
 
 static void binary_replies(void **state) {
     (void)state;
-    EXPECT(binary, OP_SET, 1, BINARY("\x01", "\0", "\0", "\0", "\0") BINARY("\x01", "\0", "\0", "\x82", "\3") "OOM",
+    EXPECT(binary, OP_SET, 1,
+           BINARY("\x01", "\0", "\0", "\0", "\0") BINARY("\x01", "\0", "\0", "\x82", "\3") "OOM",
            "ok failed ");
     EXPECT(binary, OP_GET, 1,
            BINARY("\0", "\0", "\4", "\0", "\7") "\0\0\0\0abc" BINARY("\0", "\0", "\0", "\1", "\2") "no",
@@ -178,9 +181,12 @@ static void lines_without_end_are_broken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_replies),         cmocka_unit_test(text_nonsense_is_broken),
-        cmocka_unit_test(meta_replies),         cmocka_unit_test(resp_replies),
-        cmocka_unit_test(resp_nonsense_is_broken), cmocka_unit_test(binary_replies),
+        cmocka_unit_test(text_replies),
+        cmocka_unit_test(text_nonsense_is_broken),
+        cmocka_unit_test(meta_replies),
+        cmocka_unit_test(resp_replies),
+        cmocka_unit_test(resp_nonsense_is_broken),
+        cmocka_unit_test(binary_replies),
         cmocka_unit_test(lines_without_end_are_broken),
     };
     return cmocka_run_group_tests_name("bench_replies", tests, NULL, NULL);
