@@ -72,21 +72,27 @@ lib_src     := $(filter-out src/main.c,$(wildcard $(addsuffix /*.c,$(ROOMS))))
 support_src := $(wildcard tests/unit/support_*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 crash_src   := $(wildcard tests/crash/*.c)
-all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src)
+micro_src   := $(wildcard bench/micro_*.c)
+bench_src   := $(filter-out bench/coffer-bench.c $(micro_src),$(wildcard bench/*.c))
+all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src) \
+               bench/coffer-bench.c $(bench_src) $(micro_src)
 
 object      = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
 library    := $(OUT)/libcoffer.a
 support    := $(if $(support_src),$(OUT)/libsupport.a)
 server     := $(if $(main_src),$(OUT)/cofferd)
+generator  := $(OUT)/libbench.a
 unit_bin   := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(unit_src))
 crash_bin  := $(patsubst tests/crash/%.c,$(OUT)/crash/%,$(crash_src))
+micro_bin  := $(patsubst bench/%.c,$(OUT)/%,$(micro_src))
 
-.PHONY: all lib tests build run setup clean help force check check-asan check-tsan check-debug \
+.PHONY: all lib tests micro build run setup clean help force check check-asan check-tsan check-debug \
         check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients
 
-all: $(library) $(server)
+all: $(library) $(server) $(OUT)/coffer-bench
 lib: $(library)
 tests: $(unit_bin) $(crash_bin)
+micro: $(micro_bin)
 build: all tests
 
 # One short line a step; V=1 shows the commands.
@@ -100,7 +106,7 @@ endef
 $(OUT)/flags.txt: force
 	$(call keep_text,$(compile) / $(link))
 $(OUT)/objects.txt: force
-	$(call keep_text,$(lib_src) / $(support_src))
+	$(call keep_text,$(lib_src) / $(support_src) / $(bench_src))
 
 $(OUT)/obj/%.o: %.c $(OUT)/flags.txt
 	@mkdir -p $(@D)
@@ -108,16 +114,23 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.txt
 
 $(library): $(call object,$(lib_src))
 $(support): $(call object,$(support_src))
-$(library) $(support): $(OUT)/objects.txt
+$(generator): $(call object,$(bench_src))
+$(library) $(support) $(generator): $(OUT)/objects.txt
 	@rm -f $@
 	$(call say,AR  )ar rcsD $@ $(filter %.o,$^)
 
 $(OUT)/cofferd: $(call object,$(main_src)) $(library)
 	$(call say,LINK)$(link) -o $@ $^ $(pkg_libs) $(LDLIBS)
 
-$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(support) $(library)
+$(OUT)/coffer-bench: $(call object,bench/coffer-bench.c) $(generator) $(library)
+	$(call say,LINK)$(link) -o $@ $^ -lm $(LDLIBS)
+
+$(OUT)/micro_%: $(OUT)/obj/bench/micro_%.o $(library)
+	$(call say,LINK)$(link) -o $@ $^ -lm $(pkg_libs) $(LDLIBS)
+
+$(OUT)/unit/%: $(OUT)/obj/tests/unit/%.o $(support) $(generator) $(library)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(link) -o $@ $^ $(cmocka_libs) $(pkg_libs) $(LDLIBS)
+	$(call say,LINK)$(link) -o $@ $^ $(cmocka_libs) -lm $(pkg_libs) $(LDLIBS)
 
 $(OUT)/crash/%: $(OUT)/obj/tests/crash/%.o $(library)
 	@mkdir -p $(@D)
@@ -174,7 +187,7 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo 'make                build $(OUT)/cofferd'
+	@echo 'make                build $(OUT)/cofferd and the load generator $(OUT)/coffer-bench'
 	@echo 'make run            serve 127.0.0.1:11211 from ./coffer-data'
 	@echo 'make check          linters, a build with warnings as errors, and all tests'
 	@echo 'make check-asan     all tests with the address and undefined behaviour sanitizers'
@@ -182,6 +195,7 @@ help:
 	@echo 'make check-debug    all tests with costly checks and lock order checks'
 	@echo 'make check-unit     the unit tests; TEST=buffer runs one of them'
 	@echo 'make check-script   the wire scripts; check-crash, check-clients: kill -9, real clients'
+	@echo 'make micro          build the micro-benchmarks $(OUT)/micro_*'
 	@echo 'make clean          remove $(BUILD)'
 	@echo
 	@echo 'CC=clang            another compiler'
