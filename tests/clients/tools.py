@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 
-from lib.checks import ensure, ensure_equal
+from lib.checks import connect, ensure, ensure_equal
 from lib.runner import Failure, Skip
 from lib.server import patience
 from python_clients import with_server
 
+MEMCACHED_TOOL = "/usr/share/memcached/scripts/memcached-tool"
 CONTENT = b"line one\nline two\r\n\x00\xff and bytes " * 500
 
 
@@ -68,9 +69,29 @@ def capable(server):
     return f"{passed} checks"
 
 
+def memcached_tool(server):
+    """memcached's own perl script: display, stats, settings, dump; without warnings (memcached itself causes one)."""
+    if not os.path.exists(MEMCACHED_TOOL) or shutil.which("perl") is None:
+        raise Skip(f"{MEMCACHED_TOOL} is not there (package memcached)")
+    wire = connect(server)
+    for i in range(20):
+        wire.store(b"tool%d" % i, b"x" * 50)
+    wanted = {"display": r"\n\s+\d+\s+[\d.]+[BK]\s", "stats": r"curr_items\s+20", "settings": r"maxconns\s+\d+",
+              "dump": r"add tool7 0 \d+ 50"}
+    for mode, pattern in wanted.items():
+        done = subprocess.run(["perl", "-w", MEMCACHED_TOOL, f"{server.address}:{server.port}", mode],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=patience(30), check=False)
+        text = done.stdout.decode("latin-1")
+        ensure(re.search(pattern, text), f"memcached-tool {mode} shows no /{pattern}/:\n{text[:1500]}")
+        noise = [line for line in done.stderr.decode("latin-1").splitlines() if "Dumping" not in line and line.strip()]
+        ensure(done.returncode == 0 and (server.reference or not noise),
+               f"memcached-tool {mode}: exit status {done.returncode}: {noise[:3]}")
+
+
 def tests(binary, reference):
     return [
         ("libmemcached-copy-cat", lambda: with_server(binary, lambda server: copy_and_cat(server, not reference))),
         ("libmemcached-stat-ping-flush", lambda: with_server(binary, stat_and_ping)),
+        ("memcached-tool", lambda: with_server(binary, memcached_tool)),
         ("memccapable-ascii", lambda: with_server(binary, capable)),
     ]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items for tests of what is below the store: the versions that the store would make. */
-#ifndef COFFER_TESTS_SUPPORT_ITEMS_H
-#define COFFER_TESTS_SUPPORT_ITEMS_H
+#ifndef COFFER_TESTS_UNIT_SUPPORT_ITEMS_H
+#define COFFER_TESTS_UNIT_SUPPORT_ITEMS_H
 
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stats groups, by the rules that monitoring tools live by. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,8 @@ static void test_general_has_what_tools_ask_for(void **state) {
         "bytes_written", "limit_maxbytes", "accepting_conns", "listen_disabled_num", "threads", "conn_yields",
         "hash_power_level", "hash_bytes", "hash_is_expanding", "bytes", "curr_items", "total_items",
         "expired_unfetched", "evicted_unfetched", "evictions", "reclaimed", "lru_crawler_starts", "crawler_reclaimed",
-        "crawler_items_checked", "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims"};
+        "crawler_items_checked", "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims",
+        "total_malloced"};
     struct command *command = run_stats(bench, NULL);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)value_of(command, names[i]);
@@ -190,6 +192,23 @@ static void test_sizes_are_off_and_say_so(void **state) {
     struct bench *bench = *state;
     struct command *command = run_stats(bench, "sizes");
     assert_string_equal(value_of(command, "sizes_status"), "disabled");
+    bench_end(&command);
+}
+
+static void test_sizes_count_all_items_when_switched_on(void **state) {
+    struct bench *bench = *state;
+    char key[16];
+    bench->options.track_sizes = true;
+    for (unsigned i = 0; i < 2500; i++) {
+        snprintf(key, sizeof key, "key%05u", i);
+        bench_set(bench, key, i < 2200 ? "short" : "a value that is longer than the others by some 32 bytes");
+    }
+    struct command *command = run_stats(bench, "sizes");
+    assert_int_equal(number_of(command, "64"), 2200);
+    assert_int_equal(number_of(command, "128"), 300);
+    bench_end(&command);
+    command = run_stats(bench, "sizes_enable");
+    assert_string_equal(value_of(command, "sizes_status"), "enabled");
     bench_end(&command);
 }
 
@@ -292,6 +311,7 @@ int main(void) {
         TEST(test_settings_escape_blanks),
         TEST(test_one_class_with_all_fields),
         TEST(test_sizes_are_off_and_say_so),
+        TEST(test_sizes_count_all_items_when_switched_on),
         TEST(test_persist_tells_of_the_log),
         TEST(test_conns_come_from_the_host),
         TEST(test_unknown_group),
