@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* protocol: what a connection needs to know of a wire protocol: how bytes become requests, and responses bytes.
+ *
+ * Both directions are pure: no descriptors, no clock, no store.  A protocol is chosen by a connection's first byte. */
+#ifndef COFFER_NET_PROTOCOL_H
+#define COFFER_NET_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/output.h"
+#include "src/base/slice.h"
+#include "src/cmd/request.h"
+
+/* What a parser remembers between calls; all zero for a new connection. */
+struct parser {
+    unsigned char state; /* the protocol's own; 0 between requests */
+    bool with_cas, touch; /* of the multi-key request that is being taken apart */
+    bool keys_seen;
+    int64_t touch_ttl;
+    uint32_t line; /* counts multi-key requests */
+};
+
+/* How a request wants to be answered: what the command layer need not know. */
+struct reply_form {
+    bool noreply;
+    bool with_cas;
+    bool part;     /* the reply is made of several parts, each with a request of its own (a key, the final END) */
+    bool last;     /* the part that ends it */
+    uint32_t line; /* the same in all parts of a reply */
+};
+
+enum parse_verdict {
+    PARSE_MORE,    /* the rest of the input is the start of something: wait for more */
+    PARSE_REQUEST, /* `request` is whole */
+    PARSE_BODY,    /* `request` is whole but for its item: `body` value bytes and "\r\n" follow */
+    PARSE_REPLY,   /* no request: drop `skip` bytes behind the consumed ones, then answer `reply` */
+};
+
+struct parsed {
+    struct request *request; /* given by the caller, zeroed; its slices point into the input */
+    struct reply_form form;
+    size_t consumed; /* bytes of the input that are done with; meaningful with every verdict */
+    uint64_t body;
+    uint64_t skip;
+    const char *reply; /* a constant */
+    bool refused;      /* it tells of an error */
+};
+
+struct protocol {
+    const char *name;
+    enum parse_verdict (*parse)(struct parser *parser, struct slice input, struct parsed *parsed);
+    /* Appends the reply, or nothing when the form says so.  `now` is wall time in seconds. */
+    void (*compose)(struct output *output, const struct request *request, const struct response *response,
+                    const struct reply_form *form, int64_t now);
+    const char *bad_body;    /* the answer to a body that is not followed by "\r\n" */
+    const char *write_failed; /* what a reply becomes whose write could not be made durable */
+};
+
+extern const struct protocol protocol_text;
+
+/* NULL: none that we speak. */
+const struct protocol *protocol_choose(char first_byte);
+
+#endif
