@@ -45,4 +45,3 @@ def run(binary, seed, scenarios):
             for place in path:
                 died[place] = died.get(place, 0) + 1
     return f"seed {seed}: {scenarios} stores, {sum(died.values())} crashes at {len(died)} places"
-

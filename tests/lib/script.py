@@ -75,20 +75,23 @@ def is_reference(path):
 
 
 class Flood(threading.Thread):
-    """Sends without reading, in the background."""
+    """Sends without reading, in the background; on a copy of the socket, which has its own deadline."""
 
     def __init__(self, wire, pieces):
         super().__init__(daemon=True)
-        self.wire = wire
+        self.sock = wire.sock.dup()
+        self.sock.settimeout(patience(60))
         self.pieces = pieces
         self.error = None
 
     def run(self):
         try:
             for piece in self.pieces:
-                self.wire.sock.sendall(piece)
+                self.sock.sendall(piece)
         except OSError as error:
             self.error = error
+        finally:
+            self.sock.close()
 
 
 class Script:
@@ -186,6 +189,8 @@ class Script:
 
     def connection_step(self, name, mark, text):
         wire = self.wire(name)
+        if mark[0] in ">!":
+            self.join_flood(name)
         if mark == ">":
             if self.pending and self.pending[0] != name:
                 self.flush()
@@ -236,6 +241,7 @@ class Script:
             raise Failure(f"expected the end of the stream, got: {show(rest)}")
 
     def on_open(self, name, _):
+        self.join_flood(name)
         got = self.wire(name).ask(b"version")
         if not got.startswith(b"VERSION "):
             raise Failure(f"expected the answer to `version`, got: {show(got)}")
@@ -248,6 +254,7 @@ class Script:
 
     def on_ignore(self, name, _):
         """Takes all that comes up to the answer of a `version` sent now."""
+        self.join_flood(name)
         wire = self.wire(name)
         wire.send(b"version\r\n")
         while not wire.line().startswith(b"VERSION "):
@@ -268,9 +275,13 @@ class Script:
             got = wire.line()
             if got != expected:
                 raise Failure(f"reply {i}: expected: {show(expected)}, got: {show(got)}")
+        self.join_flood(name)
+
+    def join_flood(self, name):
+        """Nothing else may be sent before a flood is through."""
         flood = self.floods.pop(name, None)
         if flood:
-            flood.join(wire.timeout)
+            flood.join(patience(60))
             if flood.error or flood.is_alive():
                 raise Failure(f"the flood did not get through: {flood.error or 'still sending'}")
 
