@@ -75,7 +75,8 @@ void table_mark_clean(struct table *table, struct item *item, uint64_t number);
  * malloced, in no order; the caller unrefs each and frees the array.  On ST_NO_MEMORY nothing is held. */
 enum status table_collect_dirty(struct table *table, struct item ***items, size_t *count) MUST_CHECK;
 
-/* Calls fn(arg, item) for every DIRTY item, dead ones too, under its stripe lock, a stripe at a time; fn must be short. */
+/* Calls fn(arg, item) for every DIRTY item, dead ones too, under its stripe lock, a stripe at a time; fn must be
+ * short. */
 void table_each_dirty(struct table *table, void (*fn)(void *arg, struct item *item), void *arg);
 
 /* All stripe locks are held: everything with an LSN below `lsn` is dead, the deltas of curr_items start at 0. */
