@@ -41,6 +41,11 @@ static enum command_progress answer_detail(struct command *command) {
     return verb_answer(command, RESULT_OK);
 }
 
+/* By a walk over all items, so it must be asked for at start. */
+static enum command_progress answer_sizes(struct command *command) {
+    return verb_env(command)->options->track_sizes ? verb_sizes(command) : answer_group(command, stats_sizes);
+}
+
 enum command_progress verb_stats(struct command *command) {
     static const struct {
         const char *name;
@@ -50,14 +55,17 @@ enum command_progress verb_stats(struct command *command) {
         {"settings", stats_settings, NULL},
         {"items", stats_items, NULL},
         {"slabs", stats_slabs, NULL},
-        {"sizes", stats_sizes, NULL},
-        {"sizes_enable", stats_sizes, NULL}, /* stays off, and says so */
+        {"sizes", NULL, answer_sizes},
+        {"sizes_enable", stats_sizes, NULL}, /* stays as it was at start, and says so */
         {"sizes_disable", stats_sizes, NULL},
         {"persist", stats_persist, NULL},
         {"conns", NULL, answer_connections},
         {"reset", NULL, answer_reset},
         {"detail", NULL, answer_detail},
     };
+    if (command->state != NULL) {
+        return verb_sizes(command);
+    }
     if (command->request.word_count == 0) {
         return answer_group(command, stats_general);
     }

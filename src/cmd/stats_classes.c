@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `stats items`, `stats slabs` and `stats sizes`.
+/* `stats items`, `stats slabs` and the state of `stats sizes`.
  *
  * Coffer has no slab classes.  Tools expect at least one with memcached's full set of fields, so all items make up class
  * 1: what is in RAM is its hot part, what is only on disk its cold part, and its chunks have the average size of what is
@@ -98,5 +98,6 @@ void stats_slabs(struct stats *stats) {
 }
 
 void stats_sizes(struct stats *stats) {
-    stats_word(stats, "sizes_status", slice_str("disabled"));
+    bool enabled = stats->worker->env->options->track_sizes;
+    stats_word(stats, "sizes_status", slice_str(enabled ? "enabled" : "disabled"));
 }

@@ -77,6 +77,7 @@ static void put_limits(struct stats *stats, const struct command_connections *co
     stats_number(stats, "hash_bytes", 0);
     stats_number(stats, "hash_is_expanding", 0);
     stats_number(stats, "slabs_moved", 0);
+    stats_number(stats, "total_malloced", stats->figures.bytes_ram);
     stats_number(stats, "lru_crawler_running", 0);
     stats_number(stats, "lru_crawler_starts", 0);
 }

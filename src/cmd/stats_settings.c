@@ -62,12 +62,12 @@ static void put_protocol(struct stats *stats, const struct options *options) {
     stats_flag(stats, "lru_maintainer_thread", false);
     stats_flag(stats, "lru_segmented", false);
     stats_number(stats, "idle_timeout", 0);
-    stats_flag(stats, "track_sizes", false);
+    stats_flag(stats, "track_sizes", options->track_sizes);
     stats_flag(stats, "ssl_enabled", false);
 }
 
 /* '-' in names becomes '_', as in memcached's own. */
-static void put_option(struct stats *stats, unsigned row, struct slice value) {
+static void put_option(struct stats *stats, enum option_row row, struct slice value) {
     char name[NAME_ROOM];
     size_t n = 0;
     for (const char *p = options_name(row); *p != '\0' && n + 1 < sizeof name; p++) {
@@ -83,7 +83,10 @@ void stats_settings(struct stats *stats) {
     buffer_init(&value);
     put_sockets(stats, options);
     put_protocol(stats, options);
-    for (unsigned row = 0; row < OPTION_COUNT && stats->status == ST_OK; row++) {
+    for (enum option_row row = 0; row < OPTION_COUNT && stats->status == ST_OK; row++) {
+        if (row == OPTION_track_sizes) {
+            continue; /* memcached's own name, and given */
+        }
         buffer_consume(&value, buffer_length(&value));
         stats->status = options_value(options, row, &value);
         put_option(stats, row, slice_of(buffer_head(&value), buffer_length(&value)));
