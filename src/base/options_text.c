@@ -85,12 +85,12 @@ void options_help(FILE *out) {
     fputs("\n"
           "Long names are the names in a configuration file, too; the command line wins.\n"
           "Sizes take k, m, g or t.  Started as root without --user, cofferd warns and\n"
-          "stays root.  SIGTERM and SIGINT stop it, all acknowledged changes kept; a second\n"
-          "one ends it at once.  SIGHUP opens the log file again.\n"
+          "stays root.  SIGTERM and SIGINT stop it, all acknowledged changes kept, within\n"
+          "10 seconds; a second one ends it at once.  SIGHUP opens the log file again.\n"
           "\n"
-          "Exit status: 0 stopped as asked, 1 could not start or go on, 2 wrong option or\n"
-          "configuration, 3 the data directory is in use by another server, 4 the data are\n"
-          "damaged, 5 ended at once by a second signal.\n",
+          "Exit status: 0 stopped as asked, 1 could not start, 2 wrong option or\n"
+          "configuration, 3 the data directory or an address is in use by another process,\n"
+          "4 the data are damaged.\n",
           out);
 }
 
