@@ -216,6 +216,13 @@ static void a_rewritten_fill_counts_as_written(void **state) {
     step_mark(table, "a", 10);
     step_drop(table, "a");
     assert_int_equal(floor_of(table, "a"), 10);
+
+    struct item *copy = make_item(slice_str("b"), TABLE_VALUE, 3);
+    copy->filled = 1; /* an item that was read from the tree, published as it is */
+    step_publish(table, copy, true);
+    step_mark(table, "b", 11);
+    step_drop(table, "b");
+    assert_int_equal(floor_of(table, "b"), 11);
     table_destroy(&table);
 }
 
