@@ -54,6 +54,7 @@ enum status tree_status(const struct tree *tree, int error) {
         return ST_NOT_FOUND;
     case MDB_PAGE_NOTFOUND:
     case MDB_CORRUPTED:
+    case MDB_CURSOR_FULL: /* a page that is its own ancestor */
     case MDB_INVALID:
     case MDB_VERSION_MISMATCH:
     case MDB_INCOMPATIBLE:
