@@ -141,7 +141,7 @@ static void end_help(struct program *program) {
     }
 }
 
-/* Everything acknowledged is in the log, as the sync mode promises it: leaving is safe, the next start does the rest. */
+/* Everything acknowledged is in the log, as the sync mode promises: leaving is safe, the next start does the rest. */
 _Noreturn static void leave_at_once(struct program *program) {
     log_warn(program->logger, program->phase == PHASE_STARTING
                                   ? "leaving before the start is complete, the next one begins anew"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `stats items`, `stats slabs` and the state of `stats sizes`.
  *
- * Coffer has no slab classes.  Tools expect at least one with memcached's full set of fields, so all items make up class
- * 1: what is in RAM is its hot part, what is only on disk its cold part, and its chunks have the average size of what is
- * in RAM.  Tools split every line of these groups at ':', so nothing but the fields and totals of memcached is here. */
+ * Coffer has no slab classes.  Tools expect at least one with memcached's full set of fields, so all items make up
+ * class 1: what is in RAM is its hot part, what is only on disk its cold part, and its chunks have the average size of
+ * what is in RAM.  Tools split each line of these groups at ':', so nothing but memcached's fields and totals is here. */
 #include <stdio.h>
 
 #include "src/cmd/stats.h"

@@ -67,7 +67,7 @@ struct option_sync {
     X(log_file, TEXT, 0, "log-file", "", 0, 0, "FILE", "write log lines there instead of to standard error")          \
     X(verbose, COUNT, 'v', "verbose", "0", 0, 0, "", "write more log lines")                                          \
     X(enable_shutdown, FLAG, 'A', "enable-shutdown", "no", 0, 0, "", "let clients stop the server with `shutdown`")   \
-    X(track_sizes, FLAG, 0, "track-sizes", "no", 0, 0, "", "answer `stats sizes`, by a walk over all items")            \
+    X(track_sizes, FLAG, 0, "track-sizes", "no", 0, 0, "", "answer `stats sizes`, by a walk over all items")          \
     X(config, TEXT, 0, "config", "", 0, 0, "FILE", "read options from FILE first; see --sample-config")
 
 #define OPTIONS_OTHER(X)                                                                                              \
