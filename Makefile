@@ -8,7 +8,7 @@
 BUILD   ?= build
 VARIANT ?= release
 PYTHON  ?= /usr/bin/python3
-PKGS    := lmdb libevent libevent_pthreads zlib libxxhash inih
+PKGS    := lmdb libevent libevent_pthreads libxxhash inih
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
