@@ -2,8 +2,8 @@
 /* cofferd: reads the options, starts the server, and waits for signals.
  *
  * All signals are blocked before the first thread starts; the main thread alone takes them, with sigwait, so nothing
- * runs in a signal handler.  The server is started and stopped by a helper thread while the main thread goes on
- * waiting: SIGTERM or SIGINT during a long recovery, and a second one during a stop, end the process at once. */
+ * runs in a signal handler.  A helper thread opens the store and, later, stops the server, while the main thread goes
+ * on waiting: SIGTERM or SIGINT during a long recovery, and a second one during a stop, end the process at once. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BUSY = 3, EXIT_DA
 /* Sent by the helper thread to the main thread when it is done. */
 enum { SIGNAL_DONE = SIGUSR2 };
 
-enum phase { PHASE_STARTING, PHASE_SERVING, PHASE_STOPPING, PHASE_ENDED };
+enum phase { PHASE_OPENING, PHASE_SERVING, PHASE_STOPPING, PHASE_ENDED };
 
 struct program {
     struct options options;
@@ -38,7 +38,7 @@ struct program {
     pthread_t main_thread, helper;
     /* The helper's while it runs. */
     struct server *server;
-    enum status status; /* of the start */
+    enum status status; /* of opening and starting */
 };
 
 static int exit_status_of(enum status status) {
@@ -81,9 +81,9 @@ static void take_signals(struct program *program) {
 
 /* ---- the helper thread ---- */
 
-static void *run_start(void *arg) {
+static void *run_open(void *arg) {
     struct program *program = arg;
-    program->status = server_start(&program->server, &program->options, program->logger);
+    program->status = server_open(&program->server, &program->options, program->logger);
     pthread_kill(program->main_thread, SIGNAL_DONE);
     return NULL;
 }
@@ -95,10 +95,10 @@ static void *run_stop(void *arg) {
     return NULL;
 }
 
-static void begin_start(struct program *program) {
+static void begin_open(struct program *program) {
     program->main_thread = pthread_self();
-    program->phase = PHASE_STARTING;
-    enum status status = thread_start(&program->helper, "starter", run_start, program);
+    program->phase = PHASE_OPENING;
+    enum status status = thread_start(&program->helper, "opener", run_open, program);
     if (status != ST_OK) {
         program->status = status;
         program->phase = PHASE_ENDED;
@@ -113,16 +113,18 @@ static void begin_stop(struct program *program) {
     }
 }
 
-/* The server runs: tell the world. */
-static void announce(struct program *program) {
+/* The store is open: serve, and tell the world. */
+static void begin_service(struct program *program) {
     const struct options *options = &program->options;
-    if (options->pid_file[0] != '\0') {
+    program->status = server_serve(program->server);
+    if (program->status == ST_OK && options->pid_file[0] != '\0') {
         program->status = process_write_pid(options->pid_file, &program->message);
     }
     if (program->status != ST_OK) {
-        begin_stop(program); /* and the message is told at the end */
+        begin_stop(program); /* what is wrong is told at the end */
         return;
     }
+    program->phase = PHASE_SERVING;
     if (program->background) {
         process_redirect(options->log_file);
     }
@@ -130,23 +132,24 @@ static void announce(struct program *program) {
 }
 
 static void end_help(struct program *program) {
-    if (program->phase != PHASE_STARTING && program->phase != PHASE_STOPPING) {
+    if (program->phase != PHASE_OPENING && program->phase != PHASE_STOPPING) {
         return; /* a SIGUSR2 from elsewhere */
     }
     thread_join(program->helper);
-    bool serves = program->phase == PHASE_STARTING && program->status == ST_OK;
-    program->phase = serves ? PHASE_SERVING : PHASE_ENDED;
-    if (serves) {
-        announce(program);
+    if (program->phase == PHASE_OPENING && program->status == ST_OK) {
+        begin_service(program);
+    } else {
+        program->phase = PHASE_ENDED;
     }
 }
 
 /* Everything acknowledged is in the log, as the sync mode promises: leaving is safe, the next start does the rest. */
 _Noreturn static void leave_at_once(struct program *program) {
-    log_warn(program->logger, program->phase == PHASE_STARTING
+    log_warn(program->logger, program->phase == PHASE_OPENING
                                   ? "leaving before the start is complete, the next one begins anew"
                                   : "second signal: leaving at once, the next start will replay the log");
     process_remove_pid(program->options.pid_file);
+    pthread_detach(program->helper); /* nobody will join it */
     _exit(EXIT_STOPPED);
 }
 
@@ -192,6 +195,9 @@ static void log_warnings(struct program *program) {
 static enum status prepare(struct program *program) {
     const struct options *options = &program->options;
     enum status status = ST_OK;
+    if (!options->enable_debug) {
+        process_forbid_core();
+    }
     if (options->daemonize) {
         status = process_daemonize(&program->report);
         program->background = true;
@@ -208,9 +214,6 @@ static enum status prepare(struct program *program) {
         }
         log_warnings(program);
     }
-    if (status == ST_OK && !options->enable_debug) {
-        process_forbid_core();
-    }
     return status;
 }
 
@@ -218,7 +221,7 @@ static int serve(struct program *program) {
     int number;
     program->status = prepare(program);
     if (program->status == ST_OK) {
-        begin_start(program);
+        begin_open(program);
         while (program->phase != PHASE_ENDED) {
             if (sigwait(&program->signals, &number) == 0) {
                 take_one_signal(program, number);

@@ -52,8 +52,8 @@ static void fit_connections(struct options *options, struct logger *logger) {
         return;
     }
     uint64_t fits = limit > spare + 1 ? limit - spare : 1;
-    log_warn(logger, "only %" PRIu64 " descriptors may be open (ulimit -n): --conn-limit is %" PRIu64 " instead of %"
-                     PRIu64, limit, fits, options->max_connections);
+    log_warn(logger, "only %" PRIu64 " descriptors may be open (ulimit -n): room for %" PRIu64 " clients instead of the %"
+                     PRIu64 " of --conn-limit", limit, fits, options->max_connections);
     options->max_connections = fits;
 }
 
@@ -90,27 +90,10 @@ static enum status open_store(struct server *server) {
     config.logger = server->logger;
     config.faults = server->faults;
     enum status status = store_open(&server->store, &config);
-    if (status == ST_BUSY) {
-        log_error(server->logger, "%s is in use by another server: stop that, or give another --data-dir",
-                  options->data_dir);
-    } else if (status != ST_OK) {
+    if (status != ST_OK && status != ST_BUSY) { /* of that the store has said all */
         log_error(server->logger, "cannot open the data in %s: %s", options->data_dir, status_text(status));
     }
     return status;
-}
-
-static enum status start_net(struct server *server) {
-    server->env = (struct command_env){
-        .store = server->store,
-        .options = server->options,
-        .clock = server->clock,
-        .logger = server->logger,
-        .prefixes = server->prefixes,
-        .host = {.shutdown = ask_to_stop, .faults = server->faults},
-        .started = clock_wall(server->clock),
-    };
-    enum status status = net_create(&server->net, &server->env);
-    return status == ST_OK ? net_start(server->net) : status;
 }
 
 static void log_ready(const struct server *server) {
@@ -150,34 +133,55 @@ static void take_apart(struct server **server) {
     *server = NULL;
 }
 
-enum status server_start(struct server **server, struct options *options, struct logger *logger) {
-    struct server *starting = calloc(1, sizeof *starting);
+enum status server_open(struct server **server, struct options *options, struct logger *logger) {
+    struct server *opening = calloc(1, sizeof *opening);
     *server = NULL;
-    if (starting == NULL) {
+    if (opening == NULL) {
         return ST_NO_MEMORY;
     }
-    starting->magic = SERVER_MAGIC;
-    starting->options = options;
-    starting->logger = logger;
+    opening->magic = SERVER_MAGIC;
+    opening->options = options;
+    opening->logger = logger;
     fit_connections(options, logger);
-    enum status status = create_base(starting);
+    enum status status = create_base(opening);
     if (status == ST_OK) {
-        status = open_store(starting);
-    }
-    if (status == ST_OK) {
-        status = start_net(starting);
+        status = open_store(opening);
     }
     if (status != ST_OK) {
-        take_apart(&starting);
+        take_apart(&opening);
         return status;
     }
-    log_ready(starting);
-    *server = starting;
+    *server = opening;
     return ST_OK;
+}
+
+enum status server_serve(struct server *server) {
+    CHECK_OBJ(server, SERVER_MAGIC);
+    server->env = (struct command_env){
+        .store = server->store,
+        .options = server->options,
+        .clock = server->clock,
+        .logger = server->logger,
+        .prefixes = server->prefixes,
+        .host = {.shutdown = ask_to_stop, .faults = server->faults},
+        .started = clock_wall(server->clock),
+    };
+    enum status status = net_create(&server->net, &server->env);
+    if (status == ST_OK) {
+        status = net_start(server->net);
+    }
+    if (status == ST_OK) {
+        log_ready(server);
+    } else {
+        net_destroy(&server->net);
+    }
+    return status;
 }
 
 void server_stop(struct server **server) {
     CHECK_OBJ(*server, SERVER_MAGIC);
-    net_stop((*server)->net, DRAIN_SECONDS);
+    if ((*server)->net != NULL) {
+        net_stop((*server)->net, DRAIN_SECONDS);
+    }
     take_apart(server);
 }

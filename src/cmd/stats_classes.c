@@ -3,7 +3,7 @@
  *
  * Coffer has no slab classes.  Tools expect at least one with memcached's full set of fields, so all items make up
  * class 1: what is in RAM is its hot part, what is only on disk its cold part, and its chunks have the average size of
- * what is in RAM.  Tools split each line of these groups at ':', so nothing but memcached's fields and totals is here. */
+ * what is in RAM.  Tools split the lines of these groups at ':', so there is nothing but memcached's own names. */
 #include <stdio.h>
 
 #include "src/cmd/stats.h"
