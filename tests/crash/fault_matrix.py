@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For each fault point of src/tbl/faults.h: die there, and fail there; nothing acknowledged may be lost.
 
-A point is tried in each situation of a server's life: a fresh start, running (load, checkpoints, flushes), recovery
-after kill -9, and a clean stop.  A point that is reached in none of them is a failure: then the table, the product or
+A point is tried in each situation of a server's life: a fresh start, running (load, checkpoints, flushes), a start
+with another size of log files, recovery after kill -9, and a clean stop.  A point that is reached in none of them is a failure: then the table, the product or
 this test is out of date.
 """
 
@@ -23,11 +23,12 @@ from lib.wire import Wire, WireError
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/tbl/faults.h")
 SYNC = "--sync=interval=20"
 CONNECTIONS = 4
-CYCLES = 3
 # Points before, between or after system calls: there is nothing to fail.
 NOT_A_CALL = re.compile(r"LOG_WRITTEN|TREE_COMMITTED|TREE_SWITCH|CHECKPOINT_\w+|RECOVERY_\w+")
 # What a full disk can refuse.
-TAKES_ROOM = re.compile(r"LOG_(OPEN|ZERO|HEADER|WRITE|RENAME)|SECRET_WRITE|MANIFEST_\w+|TREE_(CREATE|COMMIT)")
+TAKES_ROOM = re.compile(r"LOG_(OPEN|ZERO|RENAME)|SECRET_WRITE|MANIFEST_\w+|TREE_(CREATE|COMMIT)")
+# Writes into files that have their room already: should the disk refuse them all the same, they wait for room.
+HAS_ROOM = re.compile(r"LOG_(HEADER|WRITE)")
 
 
 def points():
@@ -87,8 +88,14 @@ class Trial:
         if with_flush:
             steps += [self.fleet.flush, lambda: self.load(0.05), lambda: self.ask(b"debug checkpoint")]
         for step in steps:
-            if self.server.running() and not self.fleet.flush_in_doubt:
+            if self.server.running() and not (self.fleet.tolerant and self.fleet.flush_in_doubt):
                 step()
+                self.notice_death()
+
+    def notice_death(self):
+        """A process that is being killed answers no more some moments before it is gone."""
+        if self.ask(b"version") is None:
+            self.lives(10)
 
     def must_be_killed(self):
         code = self.server.wait_death(5)
@@ -120,8 +127,9 @@ class Trial:
     def takes_writes_again(self):
         """After a full disk writes come back without a restart."""
         wire = Wire(self.server.connect_socket(20), 20)
+        write = self.fleet.shared.begin(b"shared-0", b"room again")
         wait_until(lambda: wire.store(b"shared-0", b"room again") == b"STORED", 10, "writes to work again")
-        self.fleet.shared.begin(b"shared-0", b"room again").counts = True
+        self.fleet.shared.acknowledged(write)
         wire.close()
 
     def close(self):
@@ -141,16 +149,36 @@ def fresh(trial, point):
 
 
 def running(trial, point):
+    """The second time that the point is reached, or else the first one after some cycles."""
     trial.server.start()
     trial.fleet.load_base()
     trial.load(0.03)
-    trial.ask(f"debug fault {point}:{trial.rng.choice((1, 1, 2, 3))}:kill".encode())
-    for cycle in range(CYCLES):
-        trial.exercise(with_flush=cycle % 2 == 0)
+    for count in (trial.rng.choice((1, 2)), 1):
+        trial.ask(f"debug fault {point}:{count}:kill".encode())
+        trial.exercise(with_flush=True)
+        if not trial.lives(0.1):
+            break
     reached = not trial.server.running()
     if reached:
         trial.must_be_killed()
     else:
+        trial.fleet.killed()
+        trial.server.kill9()
+    trial.recovered()
+    return reached
+
+
+def resized(trial, point):
+    """A start with another size of log files than before: the old ones cannot be used again."""
+    trial.server.start()
+    trial.load(0.05)
+    trial.server.stop()
+    trial.server.options += ["--log-segment=5m", "--log-max=25m"]
+    reached = trial.dies_at_start(f"{point}:1:kill")
+    if not reached:
+        trial.exercise(with_flush=False)
+        reached = not trial.lives(0.1)
+    if not reached:
         trial.fleet.killed()
         trial.server.kill9()
     trial.recovered()
@@ -181,7 +209,7 @@ def stopping(trial, point):
     return reached
 
 
-SITUATIONS = {"fresh": fresh, "running": running, "recovery": recovery, "stop": stopping}
+SITUATIONS = {"fresh": fresh, "running": running, "resized": resized, "recovery": recovery, "stop": stopping}
 
 
 def killed_at(binary, point, seed):
@@ -222,6 +250,33 @@ def fails_while_running(trial, plan):
     trial.server.kill9()
     trial.recovered()
     return refused
+
+
+def waits_while_running(trial, point):
+    """A full disk under files that had their room: requests wait, reads of what is safe go on, nothing is lost."""
+    trial.server.start()
+    trial.fleet.load_base()
+    trial.load(0.03)
+    trial.ask(f"debug fault {point}:*:enospc".encode())
+    trial.fleet.begin()
+    if not trial.lives(0.3):
+        raise Failure(f"the server ended with {trial.server.process.returncode}")
+    trial.reads_base()
+    trial.ask(b"debug fault")
+    trial.takes_writes_again()
+    trial.fleet.end()
+    trial.load_and_kill(0.03)
+    trial.recovered()
+
+
+def waits_at(binary, point, seed):
+    with Trial(binary, seed, tolerant=True) as trial:
+        try:
+            waits_while_running(trial, point)
+            trial.close()
+        except (Failure, ServerError, WireError, OSError) as error:
+            raise Failure(f"seed {seed}: {error}\n{trial.server.log_tail(8)}") from None
+    return f"{trial.fleet.refused()} requests refused"
 
 
 def fails_at_start(trial, plan, after_crash):
@@ -273,4 +328,8 @@ def tests(binary, seed):
             def fail(point=point, number=number, action=action):
                 return fails_at(binary, point, action, seed + number)
             found.append((f"{action}-at-{point}", fail))
+        if HAS_ROOM.fullmatch(point):
+            def wait(point=point, number=number):
+                return waits_at(binary, point, seed + number)
+            found.append((f"enospc-at-{point}", wait))
     return found
