@@ -208,7 +208,8 @@ enum status tree_txn_put(struct tree *tree, struct slice key, const struct tree_
     uint64_t sum;
     size_t n = record_header(record, &tree->secret, header, &sum);
     MDB_val at = {key.n, (void *)key.p}, data = {n + record->value.n, NULL};
-    int rc = mdb_cursor_put(tree->items, &at, &data, MDB_RESERVE | (old->exists ? MDB_CURRENT : old->beyond ? MDB_APPEND : 0));
+    unsigned where = old->exists ? MDB_CURRENT : old->beyond ? MDB_APPEND : 0;
+    int rc = mdb_cursor_put(tree->items, &at, &data, MDB_RESERVE | where);
 
     if (rc != 0)
         return tree_txn_failed(tree, rc);
