@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands that walk over all items, a page at a time: dumps, and `stats sizes`.
+/* Commands that walk over all items, a page at a time: dumps, `stats cachedump` and `stats sizes`.
  *
  * A page is read by the pool while the command is parked, used, and freed when the next one is asked for: memory is
  * bounded by one page, and no snapshot of the tree is held while a client takes its time. */
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "src/base/check.h"
+#include "src/base/number.h"
 #include "src/cmd/stats.h"
+#include "src/cmd/token.h"
 #include "src/cmd/verbs.h"
 
 enum {
@@ -15,14 +17,17 @@ enum {
     PAGE_ROWS = 2000,
     SIZE_STEP = 32,     /* bytes that one line of `stats sizes` stands for */
     ITEM_OVERHEAD = 48, /* header and line end, about */
+    CACHEDUMP_BYTES = 2 << 20, /* memcached's limit for its answer */
 };
 
 struct walk {
     struct command_state state;
     struct store_scan scan;
     bool asked;       /* a page is on its way, or there and not looked at */
-    uint64_t *counts; /* of `stats sizes`: items by size / SIZE_STEP; NULL for a dump */
+    uint64_t *counts; /* of `stats sizes`: items by size / SIZE_STEP */
     size_t steps;
+    uint64_t left; /* of `stats cachedump`: rows still wanted */
+    verb_function *resume; /* of the stats command: which group it is that walks */
 };
 
 static void walk_deliver(struct ticket *ticket) {
@@ -46,7 +51,7 @@ static struct walk *walk_of(struct command *command) {
     return CONTAINER_OF(command->state, struct walk, state);
 }
 
-static enum status walk_begin(struct command *command) {
+static enum status walk_begin(struct command *command, verb_function *resume) {
     struct walk *walk = calloc(1, sizeof *walk);
     if (walk == NULL) {
         return ST_NO_MEMORY;
@@ -55,6 +60,7 @@ static enum status walk_begin(struct command *command) {
     walk->scan.ticket.deliver = walk_deliver;
     walk->scan.prefix = slice_of("", 0);
     walk->scan.limit = PAGE_ROWS;
+    walk->resume = resume;
     command->state = &walk->state;
     return ST_OK;
 }
@@ -77,11 +83,15 @@ static enum status walk_take(struct command *command, struct walk *walk) {
     return walk->scan.status;
 }
 
+enum command_progress verb_resume_walk(struct command *command) {
+    return walk_of(command)->resume(command);
+}
+
 /* ---- dumps ---- */
 
 enum command_progress verb_dump(struct command *command) {
     struct response *response = &command->response;
-    enum status status = command->state == NULL ? walk_begin(command) : ST_OK;
+    enum status status = command->state == NULL ? walk_begin(command, verb_dump) : ST_OK;
     if (status != ST_OK) {
         return verb_answer(command, verb_failure(status));
     }
@@ -104,7 +114,7 @@ enum command_progress verb_dump(struct command *command) {
 /* ---- stats sizes ---- */
 
 static enum status sizes_begin(struct command *command) {
-    enum status status = walk_begin(command);
+    enum status status = walk_begin(command, verb_sizes);
     if (status != ST_OK) {
         return status;
     }
@@ -155,4 +165,69 @@ enum command_progress verb_sizes(struct command *command) {
         status = sizes_print(command, walk);
     }
     return verb_answer(command, status == ST_OK ? RESULT_STATS : verb_failure(status));
+}
+
+/* ---- stats cachedump ---- */
+
+static enum status cachedump_begin(struct command *command) {
+    const struct request *request = &command->request;
+    uint64_t limit = 0;
+    if (request->word_count < 3 || !number_u64(request->words[2], &limit)) {
+        return ST_INVALID;
+    }
+    enum status status = walk_begin(command, verb_cachedump);
+    if (status == ST_OK) {
+        walk_of(command)->left = limit > 0 ? limit : UINT64_MAX;
+    }
+    return status;
+}
+
+/* "ITEM key [1 b; 1700000000 s]", the key as one word. */
+static enum status cachedump_print(struct buffer *text, const struct store_row *row) {
+    struct item_view view;
+    item_look(row->item, &view);
+    enum status status = buffer_append(text, "ITEM ", strlen("ITEM "));
+    if (status == ST_OK) {
+        status = token_append(text, view.key);
+    }
+    if (status == ST_OK) {
+        status = buffer_printf(text, " [%llu b; %lld s]", (unsigned long long)row->size, (long long)view.exptime);
+    }
+    return status == ST_OK ? buffer_append(text, "", 1) : status;
+}
+
+static enum status cachedump_page(struct walk *walk, struct buffer *text) {
+    enum status status = ST_OK;
+    for (unsigned i = 0; i < walk->scan.count && walk->left > 0 && status == ST_OK; i++) {
+        status = cachedump_print(text, &walk->scan.rows[i]);
+        walk->left = buffer_length(text) < CACHEDUMP_BYTES ? walk->left - 1 : 0;
+    }
+    return status;
+}
+
+/* stats cachedump CLASS LIMIT: all items are in class 1; no limit is 0. */
+enum command_progress verb_cachedump(struct command *command) {
+    const struct request *request = &command->request;
+    if (command->state == NULL && request->word_count > 1 && !slice_equal(request->words[1], slice_str("1"))) {
+        return verb_answer(command, RESULT_LINES);
+    }
+    enum status status = command->state == NULL ? cachedump_begin(command) : ST_OK;
+    if (status == ST_INVALID) {
+        return verb_refuse(command, "bad command line");
+    }
+    if (status != ST_OK) {
+        return verb_answer(command, verb_failure(status));
+    }
+    struct walk *walk = walk_of(command);
+    if (!walk->asked) {
+        return walk_ask(command, walk);
+    }
+    status = walk_take(command, walk);
+    if (status == ST_OK) {
+        status = cachedump_page(walk, &command->response.text);
+    }
+    if (status == ST_OK && walk->scan.more && walk->left > 0) {
+        return walk_ask(command, walk);
+    }
+    return verb_answer(command, status == ST_OK ? RESULT_LINES : verb_failure(status));
 }

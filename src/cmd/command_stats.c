@@ -59,12 +59,13 @@ enum command_progress verb_stats(struct command *command) {
         {"sizes_enable", stats_sizes, NULL}, /* stays as it was at start, and says so */
         {"sizes_disable", stats_sizes, NULL},
         {"persist", stats_persist, NULL},
+        {"cachedump", NULL, verb_cachedump},
         {"conns", NULL, answer_connections},
         {"reset", NULL, answer_reset},
         {"detail", NULL, answer_detail},
     };
     if (command->state != NULL) {
-        return verb_sizes(command);
+        return verb_resume_walk(command);
     }
     if (command->request.word_count == 0) {
         return answer_group(command, stats_general);

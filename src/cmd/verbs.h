@@ -50,6 +50,8 @@ struct store_verb {
 extern const struct store_verb verb_get, verb_store, verb_delete, verb_touch, verb_arith;
 
 typedef enum command_progress verb_function(struct command *command);
-verb_function verb_flush, verb_dump, verb_stats, verb_sizes, verb_verbosity, verb_memlimit, verb_shutdown, verb_debug;
+verb_function verb_flush, verb_dump, verb_stats, verb_verbosity, verb_memlimit, verb_shutdown, verb_debug;
+/* Groups of stats that walk over all items, and how one of them goes on after it was parked. */
+verb_function verb_sizes, verb_cachedump, verb_resume_walk;
 
 #endif

@@ -212,6 +212,47 @@ static void test_sizes_count_all_items_when_switched_on(void **state) {
     bench_end(&command);
 }
 
+static struct command *cachedump(struct bench *bench, const char *class, const char *limit) {
+    struct request request = stats_of("cachedump", class);
+    if (limit != NULL) {
+        request.words[request.word_count++] = slice_str(limit);
+    }
+    return bench_run(bench, &request);
+}
+
+static void test_cachedump_lists_class_1(void **state) {
+    struct bench *bench = *state;
+    static const char expected[] = "ITEM a%20b [2 b; 0 s]\0ITEM c [1 b; 0 s]";
+    bench_set(bench, "a b", "xx");
+    bench_set(bench, "c", "y");
+    bench_set(bench, "d", "z");
+    struct command *command = cachedump(bench, "1", "2");
+    assert_result(command->response.result, RESULT_LINES);
+    assert_int_equal(buffer_length(&command->response.text), sizeof expected);
+    assert_memory_equal(buffer_head(&command->response.text), expected, sizeof expected);
+    bench_end(&command);
+    command = cachedump(bench, "2", "0");
+    assert_result(command->response.result, RESULT_LINES);
+    assert_int_equal(buffer_length(&command->response.text), 0);
+    bench_end(&command);
+    command = cachedump(bench, "1", NULL);
+    assert_result(command->response.result, RESULT_BAD_ARGUMENT);
+    bench_end(&command);
+}
+
+static void test_cachedump_without_limit_takes_several_pages(void **state) {
+    struct bench *bench = *state;
+    char key[16];
+    for (unsigned i = 0; i < 2100; i++) {
+        snprintf(key, sizeof key, "key%05u", i);
+        bench_set(bench, key, "v");
+    }
+    struct command *command = cachedump(bench, "1", "0");
+    assert_result(command->response.result, RESULT_LINES);
+    assert_int_equal(buffer_length(&command->response.text), 2100 * sizeof "ITEM key00000 [1 b; 0 s]");
+    bench_end(&command);
+}
+
 static void test_persist_tells_of_the_log(void **state) {
     struct bench *bench = *state;
     uint64_t cas = bench_set(bench, "a", "1");
@@ -312,6 +353,8 @@ int main(void) {
         TEST(test_one_class_with_all_fields),
         TEST(test_sizes_are_off_and_say_so),
         TEST(test_sizes_count_all_items_when_switched_on),
+        TEST(test_cachedump_lists_class_1),
+        TEST(test_cachedump_without_limit_takes_several_pages),
         TEST(test_persist_tells_of_the_log),
         TEST(test_conns_come_from_the_host),
         TEST(test_unknown_group),
