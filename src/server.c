@@ -52,8 +52,10 @@ static void fit_connections(struct options *options, struct logger *logger) {
         return;
     }
     uint64_t fits = limit > spare + 1 ? limit - spare : 1;
-    log_warn(logger, "only %" PRIu64 " descriptors may be open (ulimit -n): room for %" PRIu64 " clients instead of the %"
-                     PRIu64 " of --conn-limit", limit, fits, options->max_connections);
+    log_warn(logger,
+             "only %" PRIu64 " descriptors may be open (ulimit -n): room for %" PRIu64
+             " clients instead of the %" PRIu64 " of --conn-limit",
+             limit, fits, options->max_connections);
     options->max_connections = fits;
 }
 
