@@ -119,13 +119,16 @@ static void get_count(struct command *command, bool hit) {
 static bool get_must_win(struct command *command) {
     struct store_op *op = &command->op;
     struct item_view view;
-    if (op->decide != NULL || op->status != ST_OK || command->response.item == NULL) {
+    if (op->decide != NULL) {
+        return false;
+    }
+    command->note.found = command->response.item != NULL;
+    if (!command->note.found || !command->request.meta) {
         return false;
     }
     item_look(command->response.item, &view);
-    command->note.found = true;
     command->note.marks = view.marks;
-    if (!command->request.meta || !(view.marks & ITEM_STALE) || (view.marks & ITEM_WON)) {
+    if (!(view.marks & ITEM_STALE) || (view.marks & ITEM_WON)) {
         return false;
     }
     command->response.was_fetched = op->was_fetched;
