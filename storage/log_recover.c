@@ -371,7 +371,7 @@ static void warn_dropped(struct log *log, uint64_t dropped) {
     const struct link *end = &recovery->chain[recovery->chain_count - 1];
     const struct log_file *file = &recovery->files[end->file];
 
-    if (dropped == 0 && file->size == file->header.segment_bytes)
+    if (dropped == 0 && recovery->claimed <= end->end && file->size == file->header.segment_bytes)
         return;
     log_warn(log->config.logger,
              "%s/%016llx: the log ends at offset %llu with change %llu; %llu bytes behind it are the rest of writes "

@@ -123,7 +123,7 @@ void log_test_record(uint64_t number, struct log_record *record, char *key, char
     memset(value, (int)(x & 255) | 1, length); /* never zeros, which could be padding */
     *record = (struct log_record){
         .op = x % 5 == 0 ? LOG_DELETE : LOG_SET,
-        .marks = x % 3,
+        .marks = (unsigned)(x % 3),
         .flags = (uint32_t)x,
         .exptime = (int64_t)(x >> 20) - 1000,
         .cas = x % 4 == 0 ? x | 1 : 0,
@@ -152,9 +152,10 @@ bool log_test_whole(const struct log_record *record) {
 }
 
 void log_test_reserve(struct log_test *t, size_t bytes) {
+    unsigned patience = 50000;
     enum status status;
 
-    while ((status = log_reserve(t->log, bytes)) == ST_AGAIN)
+    while ((status = log_reserve(t->log, bytes)) == ST_AGAIN && patience-- > 0)
         usleep(200);
     assert_ok(status);
 }
