@@ -193,6 +193,11 @@ static struct look look_at(struct session *session, struct store_op *op, struct 
     return look;
 }
 
+static void note_access(const struct session *session, struct store_op *op, const struct item *item) {
+    op->was_fetched = item->fetched;
+    op->idle = item->access ? (uint32_t)session->now - item->access : 0;
+}
+
 /* Gives the live version to the caller, counting the access, and keeps a cold one in RAM. */
 static void take_live(struct session *session, struct store_op *op, struct stripe *stripe, uint64_t hash,
                       const struct look *look) {
@@ -200,8 +205,7 @@ static void take_live(struct session *session, struct store_op *op, struct strip
 
     item_ref(item); /* the caller's */
     op->item = item;
-    op->was_fetched = item->fetched;
-    op->idle = item->access ? (uint32_t)session->now - item->access : 0;
+    note_access(session, op, item);
     if (look->ram == NULL) {
         op->state.cold = NULL; /* its reference becomes the table's */
         op->state.cold_number = 0;
@@ -344,6 +348,10 @@ static enum step put_locked(struct session *session, struct store_op *op, struct
     sum_fresh(session, op, attempt);
     fresh = op->fresh;
     op->fresh = NULL;
+    if (op->build != NULL && look->live != NULL) { /* a derived version goes on with the item's accesses */
+        note_access(session, op, look->live);
+        fresh->fetched = look->live->fetched || op->want_item;
+    }
     op->state.failed = append_and_publish(session, op, stripe, hash, fresh, attempt->value_sum, in_tree);
     return STEP_DONE;
 }

@@ -12,25 +12,32 @@
 
 enum { SCAN_LIMIT_MAX = 10000 };
 
+/* A DIRTY item, and what was true of it under its lock. */
+struct found {
+    struct item *item;
+    uint32_t access;
+    bool fetched;
+};
+
 struct scan_job {
     struct reader_job job;
     struct store_scan *scan;
     struct store *store;
     /* the smallest matching DIRTY items */
-    struct item **dirty;
+    struct found *dirty;
     size_t count, limit;
     bool cut; /* there are more than were kept */
 };
 
-static int compare_items(const void *a, const void *b) {
-    return slice_compare(item_key(*(struct item *const *)a), item_key(*(struct item *const *)b));
+static int compare_found(const void *a, const void *b) {
+    return slice_compare(item_key(((const struct found *)a)->item), item_key(((const struct found *)b)->item));
 }
 
 /* Keeps the `limit` smallest. */
 static void cut_dirty(struct scan_job *job) {
-    qsort(job->dirty, job->count, sizeof *job->dirty, compare_items);
+    qsort(job->dirty, job->count, sizeof *job->dirty, compare_found);
     while (job->count > job->limit) {
-        item_unref(&job->dirty[--job->count]);
+        item_unref(&job->dirty[--job->count].item);
         job->cut = true;
     }
 }
@@ -45,14 +52,15 @@ static void collect(void *arg, struct item *item) {
     if (key.n < scan->prefix.n || memcmp(key.p, scan->prefix.p, scan->prefix.n) != 0)
         return;
     item_ref(item);
-    job->dirty[job->count++] = item;
+    job->dirty[job->count++] = (struct found){item, item->access, item->fetched};
     if (job->count == 2 * job->limit)
         cut_dirty(job);
 }
 
 /* Appends a live item as a row; the reference is taken over. */
-static void add_row(struct scan_job *job, struct item *item, uint64_t size, bool in_ram) {
+static void add_row(struct scan_job *job, const struct found *found, uint64_t size) {
     struct store_scan *scan = job->scan;
+    struct item *item = found->item;
     int64_t now = clock_wall(job->store->config.clock);
 
     if (item->kind == ITEM_TOMBSTONE || item_expired(item, now) || item->lsn < table_flush_lsn(job->store->table)) {
@@ -62,8 +70,8 @@ static void add_row(struct scan_job *job, struct item *item, uint64_t size, bool
     scan->rows[scan->count++] = (struct store_row){
         .item = item,
         .size = size,
-        .idle = in_ram && item->access ? (uint32_t)now - item->access : 0,
-        .fetched = in_ram && item->fetched,
+        .idle = found->access ? (uint32_t)now - found->access : 0,
+        .fetched = found->fetched,
     };
 }
 
@@ -75,23 +83,26 @@ static void merge(struct scan_job *job, struct item **tree, const uint64_t *size
     bool ended = false;
 
     while (!ended && (d < job->count || t < tree_count)) {
-        int order = d == job->count ? 1 : t == tree_count ? -1 : compare_items(&job->dirty[d], &tree[t]);
-        struct slice key = item_key(order <= 0 ? job->dirty[d] : tree[t]);
+        struct found *ram = &job->dirty[d];
+        int order = d == job->count   ? 1
+                    : t == tree_count ? -1
+                                      : slice_compare(item_key(ram->item), item_key(tree[t]));
+        struct slice key = item_key(order <= 0 ? ram->item : tree[t]);
 
         memcpy(scan->after, key.p, key.n);
         scan->after_length = key.n;
         if (order <= 0) {
-            if (job->dirty[d]->lsn > scan->stamp)
-                scan->stamp = job->dirty[d]->lsn;
-            add_row(job, job->dirty[d], job->dirty[d]->value_bytes, true);
-            job->dirty[d++] = NULL;
+            if (ram->item->lsn > scan->stamp)
+                scan->stamp = ram->item->lsn;
+            add_row(job, ram, ram->item->value_bytes);
+            d++;
         }
         if (order >= 0) {
             if (order == 0)
                 item_unref(&tree[t]); /* the DIRTY version is the same or newer */
             else
-                add_row(job, tree[t], sizes[t], false);
-            tree[t++] = NULL;
+                add_row(job, &(struct found){.item = tree[t]}, sizes[t]);
+            t++;
         }
         /* Beyond the end of a cut list its keys are unknown. */
         ended = (d == job->count && job->cut) || (t == tree_count && tree_more) || scan->count == job->limit;
@@ -99,7 +110,7 @@ static void merge(struct scan_job *job, struct item **tree, const uint64_t *size
     /* A page without a key would be asked for again and again. */
     scan->more = d + t > 0 && (d < job->count || t < tree_count || job->cut || tree_more);
     for (; d < job->count; d++)
-        item_unref(&job->dirty[d]);
+        item_unref(&job->dirty[d].item);
     for (; t < tree_count; t++)
         item_unref(&tree[t]);
 }
@@ -125,7 +136,7 @@ static enum status read_page(struct scan_job *job, struct tree_reader *reader) {
         merge(job, tree, sizes, count, more);
     else
         for (size_t i = 0; i < job->count; i++)
-            item_unref(&job->dirty[i]);
+            item_unref(&job->dirty[i].item);
 out:
     free(job->dirty);
     free(tree);
