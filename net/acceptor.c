@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "src/base/check.h"
+#include "src/base/clock.h"
 #include "src/base/thread.h"
 
-enum { ACCEPTOR_MAGIC = 0x61636370, ACCEPTS_PER_EVENT = 64, RETRY_MILLIS = 1000 };
+enum { ACCEPTOR_MAGIC = 0x61636370, ACCEPTS_PER_EVENT = 64, RETRY_MILLIS = 1000, TELL_EVERY_MICROS = 60 * 1000 * 1000 };
 
 struct door {
     struct acceptor *acceptor;
@@ -35,7 +36,7 @@ struct acceptor {
     /* the thread's own */
     unsigned next;
     bool stopping;
-    bool starvation_told; /* since the last accepted connection */
+    uint64_t told_at; /* when the operator was last told of running out of descriptors */
 
     atomic_bool starved; /* out of descriptors; whoever clears it makes the acceptor go on */
 
@@ -59,8 +60,9 @@ static void open_doors(struct acceptor *acceptor) {
 
 static void starve(struct acceptor *acceptor, int error) {
     count(&acceptor->counters, COUNT_listen_disabled_num);
-    if (!acceptor->starvation_told) {
-        acceptor->starvation_told = true;
+    uint64_t now = clock_micros();
+    if (acceptor->told_at == 0 || now - acceptor->told_at > TELL_EVERY_MICROS) {
+        acceptor->told_at = now;
         log_warn(logger_of(acceptor), "cannot accept connections for now: %s", strerror(error));
     }
     for (unsigned i = 0; i < acceptor->door_count; i++) {
@@ -117,7 +119,6 @@ static void on_client(void *arg, unsigned what) {
     for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
         int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            acceptor->starvation_told = false;
             let_in(acceptor, fd);
             continue;
         }
@@ -143,6 +144,7 @@ static void on_inbox(void *arg, unsigned what) {
     struct acceptor *acceptor = arg;
     CHECK_OBJ(acceptor, ACCEPTOR_MAGIC);
     (void)what;
+    loop_take_wake(inbox_fd(acceptor->inbox));
     inbox_drain(acceptor->inbox);
 }
 

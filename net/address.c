@@ -8,10 +8,11 @@
 #include <string.h>
 #include <sys/un.h>
 
-/* A socket without a name (a client's, or one of a pair) is "unix:unnamed"; one of the abstract kind starts with NUL. */
+/* A socket without a name (a client's, or one of a pair) is "unix:unnamed", and so is one of the abstract kind. */
 static void print_unix(char text[ADDRESS_TEXT], const struct sockaddr *address, socklen_t length) {
     const struct sockaddr_un *un = (const void *)address;
-    size_t n = length > offsetof(struct sockaddr_un, sun_path) ? length - offsetof(struct sockaddr_un, sun_path) : 0;
+    size_t before = offsetof(struct sockaddr_un, sun_path);
+    size_t n = length > before ? length - before : 0;
     bool named = n > 0 && un->sun_path[0] != '\0';
     snprintf(text, ADDRESS_TEXT, "unix:%.*s", named ? (int)strnlen(un->sun_path, n) : 7,
              named ? un->sun_path : "unnamed");

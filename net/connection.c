@@ -207,8 +207,8 @@ static bool is_error(enum result result) {
     return errors[result];
 }
 
-/* The reply's bytes.  An error in one part ends the whole reply: parts that follow are dropped, so that the client, which
- * stops reading at an error, stays in step.  Returns false when there are no bytes because they had to be dropped. */
+/* The reply's bytes.  An error in one part ends the whole reply: parts that follow are dropped, so that the client,
+ * which stops reading at an error, stays in step.  Returns false when the bytes had to be dropped. */
 static bool compose(struct connection *c, const struct slot *slot, bool *ends) {
     const struct reply_form *form = &slot->form;
     const struct command *command = &slot->command;
@@ -330,17 +330,21 @@ static void send_ready(struct connection *c, uint64_t mark) {
     watch(c, c->watches_input);
 }
 
+static void count_held(struct connection *c) {
+    unsigned added = c->output.fences_added - c->fences_counted;
+    count_here(c, COUNT_replies_held, added < c->output.fences ? added : c->output.fences);
+    c->fences_counted = c->output.fences_added;
+}
+
 static void note_held(struct connection *c) {
     struct home *home = c->home;
     uint64_t stamp = output_awaits(&c->output);
+    count_held(c);
     if (stamp == 0) {
         list_leave(&c->held_link);
         return;
     }
-    if (!link_used(&c->held_link)) {
-        count_here(c, COUNT_replies_held, c->output.fences);
-        list_add(&home->held, &c->held_link);
-    }
+    list_add(&home->held, &c->held_link);
     if (home->held_stamp == 0 || stamp < home->held_stamp) {
         home->held_stamp = stamp;
     }

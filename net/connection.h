@@ -69,6 +69,7 @@ struct connection {
 
     struct slots slots;
     struct output output;
+    unsigned fences_counted; /* in replies_held */
 
     struct link ready_link;  /* home->ready or home->again */
     struct link unsent_link; /* home->unsent */

@@ -5,7 +5,9 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "src/base/check.h"
 
@@ -85,6 +87,14 @@ void loop_pass(struct loop *loop, int millis) {
     if (millis > 0) {
         CHECK(evtimer_del(&loop->timer) == 0);
     }
+}
+
+void loop_take_wake(int eventfd) {
+    uint64_t count;
+    ssize_t n;
+    do {
+        n = read(eventfd, &count, sizeof count);
+    } while (n < 0 && errno == EINTR);
 }
 
 static void fired(evutil_socket_t fd, short what, void *arg) {

@@ -180,6 +180,7 @@ static struct fence *add_fence(struct output *output) {
         output->fences_last = bunch;
     }
     output->fences++;
+    output->fences_added++;
     return &bunch->fence[bunch->count++];
 }
 
@@ -339,6 +340,7 @@ void output_fail(struct output *output, uint64_t mark, struct slice line, struct
     if (!loss->quiet) {
         move_bytes(&kept, output, output->end);
     }
+    kept.fences_added = output->fences_added;
     kept.failed = kept.failed || output->failed;
     output_clear(output);
     *output = kept;

@@ -36,6 +36,7 @@ struct output {
     uint64_t begin, end; /* positions in the stream: of the first byte that has not left, and behind the last one */
     struct output_fences *fences_first, *fences_last;
     unsigned fences;
+    unsigned fences_added; /* ever; wraps */
     uint32_t held_line; /* the multi-part reply that the newest fence belongs to */
     bool held_part;     /* whether it belongs to one */
     bool failed;

@@ -11,7 +11,7 @@ static enum transport_end failure(void) {
     return errno == EAGAIN || errno == EWOULDBLOCK ? TRANSPORT_AGAIN : TRANSPORT_BROKEN;
 }
 
-/* One part is what nearly every request needs, and the plain calls are cheaper in the kernel than the gathering ones. */
+/* One part is what nearly every request needs, and the plain calls cost the kernel less than the gathering ones. */
 static enum transport_end socket_read(struct transport *transport, struct iovec *parts, int count, size_t *moved) {
     ssize_t n;
     do {
