@@ -134,7 +134,8 @@ class Script:
             except (Failure, ServerError, WireError) as error:
                 if getattr(error, "placed", False):
                     raise
-                tail = f"\n{self.server.log_tail()}" if self.server else ""
+                told = self.server is None or "    | " in str(error)
+                tail = "" if told else f"\n{self.server.log_tail()}"
                 placed = Failure(f"{os.path.basename(self.path)}:{line.number}: {line.text[:200]}\n{error}{tail}")
                 placed.placed = True
                 raise placed from None

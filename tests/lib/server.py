@@ -200,6 +200,9 @@ class Server:
             return b""
 
     def log_tail(self, lines=30):
+        """The last lines; all of a sanitizer's or a failed check's words."""
+        if self.complaint():
+            return "\n".join("    | " + line for line in self.complaint().splitlines())
         tail = self.log().decode("utf-8", "replace").splitlines()[-lines:]
         return "\n".join("    | " + line for line in tail)
 

@@ -51,10 +51,10 @@ uint64_t log_test_number(const struct log_record *record);
 /* Is everything what log_test_record makes of its number? */
 bool log_test_whole(const struct log_record *record);
 
-/* Replays everything above `after` (log_test_expect: above `applied`), checks each record and that LSNs rise; returns how many there are.  numbers may
+/* Replays everything above `after`, checks each record and that LSNs rise; returns how many there are.  numbers may
  * be NULL, or has room for `room` of them. */
 size_t log_test_replay(struct log_test *t, uint64_t after, uint64_t *numbers, size_t room);
-/* Asserts that exactly the records of the numbers from first on are there. */
+/* Asserts that exactly the records of the numbers from first on are there above `applied`. */
 void log_test_expect(struct log_test *t, uint64_t first, size_t count);
 
 /* Lines of the logger since the last call that contain `text`. */

@@ -91,7 +91,8 @@ static void test_records_round_trip(void **state) {
 
 static void test_a_flipped_bit_is_found(void **state) {
     const struct fixture *f = *state;
-    struct log_record record = {.op = LOG_SET, .flags = 3, .cas = 9, .key = slice_str("key"), .value = slice_str("value")};
+    struct log_record record = {
+        .op = LOG_SET, .flags = 3, .cas = 9, .key = slice_str("key"), .value = slice_str("value")};
     size_t n;
     unsigned char *bytes = write_record(&f->secret, record, 5, &n);
 
