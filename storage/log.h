@@ -13,7 +13,8 @@
  * number of times, log_start (new segment with base = max(last LSN, last base) + 2^32, sync thread).  Repeatable if
  * killed at any point.
  *
- * Threads: append, reserve, write, marks: any.  open, replay, start, close: one. */
+ * Threads: append, reserve, write, marks: any.  open, replay, start, close: one.  The log has two of its own: one
+ * syncs, one prepares and recycles segments.  log_internal.h has the map. */
 #ifndef COFFER_STORAGE_LOG_H
 #define COFFER_STORAGE_LOG_H
 
@@ -88,11 +89,14 @@ uint64_t log_value_sum(const struct log *log, struct slice value);
 /* Worst-case bytes a record takes from the log, padding included: what has to be reserved for it. */
 size_t log_record_room(size_t key_bytes, size_t value_bytes);
 
-/* Reserves room in allocated and synced segments.  ST_OK; ST_AGAIN: over log_max, wait for a checkpoint (or for the
- * sync thread to prepare a segment); ST_NO_SPACE: the disk is full; ST_READ_ONLY.  Sessions reserve in bulk. */
+/* Reserves room in allocated and synced segments.  ST_OK; ST_AGAIN: over log_max, or nothing prepared: wait for a
+ * checkpoint, a segment being prepared, a write or a sync (on_room tells); ST_NO_SPACE: the disk is full; ST_IO: a
+ * segment could not be prepared; ST_READ_ONLY; ST_NO_MEMORY; ST_LIMIT: more than log_max can ever hold.  Sessions
+ * reserve in bulk. */
 enum status log_reserve(struct log *log, size_t bytes) MUST_CHECK;
 void log_unreserve(struct log *log, size_t bytes);
-/* on_room(arg) is called (any thread, no lock held, short) whenever room may have appeared; set before log_start. */
+/* on_room(arg) is called (any thread, no lock held, short) when a reservation that was refused may be granted now, or
+ * would get another answer than ST_AGAIN; set before log_start. */
 void log_on_room(struct log *log, void (*on_room)(void *arg), void *arg);
 
 /* Appends to memory, consuming log_record_room() of what the caller has reserved; assigns and returns the LSN. */
@@ -119,7 +123,8 @@ struct log_waiter {
 void log_await(struct log *log, struct log_waiter *waiter, uint64_t lsn);
 void log_await_cancel(struct log *log, struct log_waiter *waiter); /* after it the ticket is not posted any more */
 
-/* Blocks until durable >= lsn, forcing a write and a sync.  For the tree thread. */
+/* Blocks until durable >= lsn, forcing a write and a sync; ST_NO_SPACE while writes fail for want of room, so that the
+ * caller tries again later; ST_READ_ONLY.  For the tree thread. */
 enum status log_make_durable(struct log *log, uint64_t lsn) MUST_CHECK;
 
 /* The tree has everything up to `applied`, durably: segments wholly below are recycled. */

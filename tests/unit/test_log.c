@@ -363,7 +363,7 @@ static void test_failed_sync_is_final(void **state) {
         assert_status(log_make_durable(t.log, lsn), ST_READ_ONLY);
         assert_int_equal(log_durable(t.log), durable);
         assert_int_equal(log_mark(t.log), mark);
-        assert_int_equal(log_test_lines(&t, "syncing failed"), 1);
+        WAIT_UNTIL(log_test_lines(&t, "syncing failed") == 1);
         log_test_close(&t);
         assert_ok(log_test_open(&t)); /* the bytes are in the page cache */
         log_test_expect(&t, 0, 2);
@@ -429,7 +429,7 @@ static void test_failed_directory_sync_is_final(void **state) {
     assert_ok(faults_set(t.faults, "DIR_SYNC:2:eio")); /* the first one is of the start */
     log_test_start(&t);
     WAIT_UNTIL(log_health(t.log) == ST_READ_ONLY);
-    assert_int_equal(log_test_lines(&t, "directory failed"), 1);
+    WAIT_UNTIL(log_test_lines(&t, "directory failed") == 1);
     log_test_remove(&t);
 }
 
