@@ -58,6 +58,12 @@ static void open_doors(struct acceptor *acceptor) {
     }
 }
 
+static void close_doors(struct acceptor *acceptor) {
+    for (unsigned i = 0; i < acceptor->door_count; i++) {
+        watch_stop(acceptor->doors[i].watch);
+    }
+}
+
 static void starve(struct acceptor *acceptor, int error) {
     count(&acceptor->counters, COUNT_listen_disabled_num);
     uint64_t now = clock_micros();
@@ -65,9 +71,7 @@ static void starve(struct acceptor *acceptor, int error) {
         acceptor->told_at = now;
         log_warn(logger_of(acceptor), "cannot accept connections for now: %s", strerror(error));
     }
-    for (unsigned i = 0; i < acceptor->door_count; i++) {
-        watch_stop(acceptor->doors[i].watch);
-    }
+    close_doors(acceptor);
     atomic_store(&acceptor->starved, true);
 }
 
@@ -231,6 +235,7 @@ void acceptor_stop(struct acceptor *acceptor) {
         thread_join(acceptor->thread);
         acceptor->started = false;
     }
+    close_doors(acceptor);
 }
 
 void acceptor_destroy(struct acceptor **acceptor) {

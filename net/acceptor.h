@@ -21,7 +21,7 @@ struct acceptor;
 enum status acceptor_create(struct acceptor **acceptor, struct net_shared *shared, const struct listeners *listeners,
                             struct worker **workers, unsigned worker_count) MUST_CHECK;
 enum status acceptor_start(struct acceptor *acceptor) MUST_CHECK;
-void acceptor_stop(struct acceptor *acceptor); /* returns when the thread has ended */
+void acceptor_stop(struct acceptor *acceptor); /* the thread has ended then, and the listeners may be closed */
 void acceptor_destroy(struct acceptor **acceptor);
 
 /* Any thread. */

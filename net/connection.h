@@ -66,6 +66,7 @@ struct connection {
     size_t body_reserved; /* of the budget of bodies in flight */
     uint64_t skip;
     int budget;
+    unsigned expected; /* keys of the input whose lookups have been prepared */
 
     struct slots slots;
     struct output output;

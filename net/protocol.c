@@ -9,6 +9,7 @@ enum { BINARY_REQUEST = 0x80 };
 const struct protocol protocol_text = {
     .name = "text",
     .parse = text_parse,
+    .peek = text_peek,
     .compose = text_compose,
     .bad_body = "CLIENT_ERROR bad data chunk\r\n",
     .write_failed = "SERVER_ERROR write failed: the store is read-only\r\n",

@@ -51,6 +51,9 @@ struct parsed {
 struct protocol {
     const char *name;
     enum parse_verdict (*parse)(struct parser *parser, struct slice input, struct parsed *parsed);
+    /* The keys that the requests at the front of the input will ask for, in their order, at most `max`; for fetching
+     * ahead, so it may be wrong.  May be NULL. */
+    unsigned (*peek)(const struct parser *parser, struct slice input, struct slice *keys, unsigned max);
     /* Appends the reply, or nothing when the form says so.  `now` is wall time in seconds. */
     void (*compose)(struct output *output, const struct request *request, const struct response *response,
                     const struct reply_form *form, int64_t now);

@@ -196,11 +196,29 @@ static bool must_pause(struct connection *c, enum outcome *outcome) {
     return true;
 }
 
+/* When several requests have come at once, the memory that their lookups will wait for is asked for side by side. */
+static void look_ahead(struct connection *c) {
+    struct slice keys[STORE_EXPECT_MAX];
+    if (c->expected > 0) {
+        c->expected--;
+        return;
+    }
+    if (c->protocol->peek == NULL) {
+        return;
+    }
+    unsigned count = c->protocol->peek(&c->parser, input_bytes(&c->input), keys, STORE_EXPECT_MAX);
+    if (count > 1) {
+        session_expect(c->home->command.session, keys, count);
+        c->expected = count - 1;
+    }
+}
+
 static enum outcome step_parse(struct connection *c) {
     enum outcome outcome;
     if (must_pause(c, &outcome)) {
         return outcome;
     }
+    look_ahead(c);
     struct slot *slot = slot_take(&c->home->slots, c);
     if (slot == NULL) {
         count_here(c, COUNT_response_obj_oom, 1);

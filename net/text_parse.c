@@ -472,3 +472,7 @@ enum parse_verdict text_parse(struct parser *parser, struct slice input, struct 
     parsed->consumed += skipped;
     return verdict;
 }
+
+bool text_parse_in_keys(const struct parser *parser) {
+    return parser->state == AT_KEY;
+}

@@ -16,4 +16,9 @@ enum { TEXT_LINE_MAX = 2048 };
 
 enum parse_verdict text_parse(struct parser *parser, struct slice input, struct parsed *parsed);
 
+/* protocol.h's peek, in text_peek.c. */
+unsigned text_peek(const struct parser *parser, struct slice input, struct slice *keys, unsigned max);
+/* Is the parser in the middle of a line of keys? */
+bool text_parse_in_keys(const struct parser *parser);
+
 #endif
