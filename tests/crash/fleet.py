@@ -190,6 +190,10 @@ class Member(threading.Thread):
         return (int(words[2]), value, int(words[4]) if len(words) > 4 else None), None
 
     def check_read(self, operation, found):
+        if operation.key in self.fleet.base:
+            if found is None or found[:2] != self.fleet.base[operation.key]:
+                raise Failure(f"{show(operation.key)}, stored at the beginning, is {found and found[:2] or 'a miss'}")
+            return
         if operation.key in self.fleet.shared.writes:
             if found:
                 self.fleet.shared.seen(operation.key, found[1], found[2])
@@ -216,6 +220,9 @@ class Member(threading.Thread):
         dice = rng.random()
         if dice < 0.10 and self.fleet.shared_load:
             return self.choose_shared()
+        if dice > 0.95 and self.fleet.base:
+            key = rng.choice(self.fleet.base_keys)
+            return model.Operation(key, b"get %s\r\n" % key, None, None, None)
         kind = "number" if dice < 0.25 else "brief" if dice < 0.30 else "own"
         key = rng.choice(memory.keys[kind])
         if key in memory.doubtful or self.fleet.careful and key in used:
@@ -398,21 +405,23 @@ class Fleet:
         self.memories = [Memory(i) for i in range(connections)]
         self.members = []
         self.base = {}
+        self.base_keys = []
         self.dying = False
         self.flush_in_doubt = False
 
     def acknowledged(self):
         return sum(memory.acknowledged for memory in self.memories)
 
-    def load_base(self):
+    def load_base(self, count=BASE_KEYS):
         """Keys that are written once and have to stay for ever."""
         wire = Wire(self.server.connect_socket())
-        for i in range(BASE_KEYS):
+        for i in range(count):
             key = b"base-%d" % i
             self.base[key] = (i, model.make_value(key, 0, model.pick_size(self.rng) % 20_000))
         wire.send(b"".join(model.plain_set_wire(key, value, flags) for key, (flags, value) in self.base.items()))
         if any(wire.line() != b"STORED" for _ in self.base):
             raise Failure("the base could not be stored")
+        self.base_keys = list(self.base)
         wire.close()
 
     def begin(self):

@@ -288,8 +288,8 @@ class Server:
 
     @staticmethod
     def reply(client, count):
-        client.sock.settimeout(10)
         try:
+            client.sock.settimeout(10)
             client.sock.sendall(b"".join(client.output[:count]))
         except OSError:
             pass

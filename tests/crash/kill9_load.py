@@ -5,7 +5,7 @@ import random
 import threading
 import time
 
-from fleet import Fleet, checkpoint_often
+from fleet import BASE_KEYS, Fleet, checkpoint_often
 from lib.checks import ensure_no_complaint
 from lib.runner import Failure
 from lib.server import Server, ServerError, patience
@@ -38,15 +38,15 @@ def one_round(server, fleet, rng):
     fleet.check()
 
 
-def run(binary, sync, rounds, seed, environment=None):
+def run(binary, sync, rounds, seed, environment=None, options=(), base_keys=BASE_KEYS):
     """Returns a remark; raises Failure with the seed in its text."""
     rng = random.Random(seed)
     times = []
-    with Server(binary, OPTIONS + ["--sync=" + sync], environment=environment) as server:
+    with Server(binary, OPTIONS + ["--sync=" + sync, *options], environment=environment) as server:
         try:
             server.start()
             fleet = Fleet(server, rng.getrandbits(64))
-            fleet.load_base()
+            fleet.load_base(base_keys)
             for number in range(rounds):
                 one_round(server, fleet, rng)
                 times.append(server.recovery_seconds)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "storage/log.h"
 #include "tests/unit/support_dir.h"
@@ -15,6 +16,17 @@ enum {
     LOG_TEST_RECORD_MAX = 4 << 10,
     LOG_TEST_SEGMENTS = 8, /* of log_max */
 };
+
+/* For what happens in the background; ten seconds before the test gives up.  Evaluates `condition` repeatedly. */
+enum { PATIENCE = 50000, STEP_MICROS = 200 };
+
+#define WAIT_UNTIL(condition)                                                                          \
+    do {                                                                                               \
+        unsigned patience = PATIENCE;                                                                  \
+        while (!(condition) && patience-- > 0)                                                         \
+            usleep(STEP_MICROS);                                                                       \
+        assert_true(condition);                                                                        \
+    } while (0)
 
 struct log_test {
     struct test_dir dir; /* with the segments, and the logger's lines in "messages" */
@@ -32,6 +44,8 @@ void log_test_remove(struct log_test *t); /* closes first */
 
 enum status log_test_open(struct log_test *t) MUST_CHECK;
 void log_test_start(struct log_test *t); /* opens and starts, which must succeed */
+/* A fresh log, started, with its spare segments prepared. */
+void log_test_ready(struct log_test *t, enum store_sync sync);
 void log_test_close(struct log_test *t);
 void log_test_restart(struct log_test *t);
 
@@ -44,6 +58,9 @@ void log_test_reserve(struct log_test *t, size_t bytes);
 uint64_t log_test_append(struct log_test *t, uint64_t number);
 /* The same, written. */
 uint64_t log_test_put(struct log_test *t, uint64_t number);
+
+uint64_t log_test_syncs(struct log_test *t);
+uint64_t log_test_segments(struct log_test *t);
 
 /* The record of a number: its key has the number in decimal; all else is made from it. */
 void log_test_record(uint64_t number, struct log_record *record, char *key, char *value);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A running log: room, groups, marks and waiters, and what it does when the disk fails.
+/* A running log: room, groups, marks, and what it does when the disk fails.
  * Nothing here measures time; where something happens in the background its effect is waited for. */
-#include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,34 +12,6 @@
 #include "storage/log_internal.h"
 #include "tests/unit/support_cmocka.h"
 #include "tests/unit/support_log.h"
-
-enum { PATIENCE = 50000, STEP_MICROS = 200 }; /* ten seconds before a test gives up */
-
-#define WAIT_UNTIL(condition)                                                                          \
-    do {                                                                                               \
-        unsigned patience = PATIENCE;                                                                  \
-        while (!(condition) && patience-- > 0)                                                         \
-            usleep(STEP_MICROS);                                                                       \
-        assert_true(condition);                                                                        \
-    } while (0)
-
-static uint64_t syncs(struct log_test *t) {
-    struct log_figures figures;
-    log_figures(t->log, &figures);
-    return figures.syncs;
-}
-
-static uint64_t segments(struct log_test *t) {
-    struct log_figures figures;
-    log_figures(t->log, &figures);
-    return figures.segments;
-}
-
-static void start(struct log_test *t, enum store_sync sync) {
-    log_test_make(t, sync);
-    log_test_start(t);
-    WAIT_UNTIL(segments(t) == 3); /* the spares are there */
-}
 
 /* ---- what comes back ---- */
 
@@ -79,7 +49,7 @@ static void test_round_trip_of_extremes(void **state) {
     (void)state;
     memset(key, 0xfe, sizeof key);
     hash_random(value, sizeof value);
-    start(&t, STORE_SYNC_INTERVAL);
+    log_test_ready(&t, STORE_SYNC_INTERVAL);
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
         log_test_reserve(&t, log_record_room(records[i].key.n, records[i].value.n));
         records[i].value_sum = log_value_sum(t.log, records[i].value);
@@ -105,7 +75,7 @@ static void test_replay_ends_where_the_caller_wants(void **state) {
     unsigned seen = 0;
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
+    log_test_ready(&t, STORE_SYNC_OS);
     for (unsigned i = 0; i < 10; i++)
         log_test_put(&t, i);
     log_test_close(&t);
@@ -120,7 +90,7 @@ static void test_findings(void **state) {
     uint64_t first;
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
+    log_test_ready(&t, STORE_SYNC_OS);
     log_test_restart(&t);
     assert_int_equal(t.findings.records, 0);
     assert_int_equal(t.findings.first_lsn, 0);
@@ -152,7 +122,7 @@ static void start_with_room_call(struct log_test *t, atomic_uint *calls) {
     assert_ok(log_test_open(t));
     log_on_room(t->log, on_room, calls);
     assert_ok(log_start(t->log));
-    WAIT_UNTIL(segments(t) == 3);
+    WAIT_UNTIL(log_test_segments(t) == 3);
 }
 
 /* Like log_test_put, but only when there is room now. */
@@ -174,7 +144,7 @@ static enum status try_put(struct log_test *t, uint64_t number) {
 /* Appends until log_max refuses more; returns the next number. */
 static uint64_t fill_up(struct log_test *t, uint64_t number) {
     for (;;) {
-        bool all = segments(t) == LOG_TEST_SEGMENTS;
+        bool all = log_test_segments(t) == LOG_TEST_SEGMENTS;
         enum status status = try_put(t, number);
 
         if (status == ST_AGAIN && all)
@@ -254,7 +224,7 @@ static void test_unreserve_makes_room(void **state) {
     (void)state;
     start_with_room_call(&t, &calls);
     for (;;) {
-        bool all = segments(&t) == LOG_TEST_SEGMENTS;
+        bool all = log_test_segments(&t) == LOG_TEST_SEGMENTS;
 
         if (log_reserve(t.log, PIECE) == ST_OK)
             held += PIECE;
@@ -280,7 +250,7 @@ static void test_reserved_room_is_there(void **state) {
     size_t room = log_record_room(1, sizeof value);
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
+    log_test_ready(&t, STORE_SYNC_OS);
     for (unsigned number = 0; number < 400; number++) {
         struct log_record record = {.op = LOG_SET, .key = slice_str("k")};
         uint64_t lsn;
@@ -348,7 +318,7 @@ static void test_failed_sync_is_final(void **state) {
         struct log_test t;
         uint64_t durable, mark, lsn;
 
-        start(&t, modes[i]);
+        log_test_ready(&t, modes[i]);
         lsn = log_test_put(&t, 0);
         assert_ok(log_make_durable(t.log, lsn));
         durable = log_durable(t.log);
@@ -376,7 +346,7 @@ static void test_failed_write_is_final(void **state) {
     uint64_t lsn, written;
 
     (void)state;
-    start(&t, STORE_SYNC_INTERVAL);
+    log_test_ready(&t, STORE_SYNC_INTERVAL);
     written = log_test_put(&t, 0);
     assert_ok(faults_set(t.faults, "LOG_WRITE:1:eio"));
     lsn = log_test_put(&t, 1);
@@ -399,7 +369,7 @@ static void test_full_disk_at_writing(void **state) {
         struct log_test t;
         uint64_t lsn;
 
-        start(&t, STORE_SYNC_INTERVAL);
+        log_test_ready(&t, STORE_SYNC_INTERVAL);
         log_test_reserve(&t, LOG_TEST_SEGMENT); /* held by another session */
         assert_ok(faults_set(t.faults, plans[i]));
         lsn = log_test_put(&t, 0);
@@ -440,17 +410,17 @@ static void test_os_mode_syncs_only_when_asked(void **state) {
     uint64_t base, lsn = 0;
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
+    log_test_ready(&t, STORE_SYNC_OS);
     base = log_durable(t.log);
     for (unsigned i = 0; i < 20; i++)
         lsn = log_test_put(&t, i);
     assert_int_equal(log_mark(t.log), lsn);
     assert_int_equal(log_durable(t.log), base);
-    assert_int_equal(syncs(&t), 0);
+    assert_int_equal(log_test_syncs(&t), 0);
     assert_ok(log_make_durable(t.log, lsn - 5));
-    assert_int_equal(syncs(&t), 1);
+    assert_int_equal(log_test_syncs(&t), 1);
     assert_ok(log_make_durable(t.log, lsn - 6)); /* it is already */
-    assert_int_equal(syncs(&t), 1);
+    assert_int_equal(log_test_syncs(&t), 1);
     log_test_remove(&t);
 }
 
@@ -458,14 +428,14 @@ static void test_interval_mode_syncs_by_itself(void **state) {
     struct log_test t;
 
     (void)state;
-    start(&t, STORE_SYNC_INTERVAL);
+    log_test_ready(&t, STORE_SYNC_INTERVAL);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t lsn = log_test_put(&t, i);
 
         assert_true(log_mark(t.log) >= lsn);
         WAIT_UNTIL(log_durable(t.log) == lsn);
     }
-    assert_int_equal(syncs(&t), 3);
+    assert_int_equal(log_test_syncs(&t), 3);
     log_test_remove(&t);
 }
 
@@ -474,7 +444,7 @@ static void test_a_sync_is_forced_before_too_much_is_unsynced(void **state) {
     uint64_t base;
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
+    log_test_ready(&t, STORE_SYNC_OS);
     base = log_durable(t.log);
     t.log->unsynced_max = 20;
     for (unsigned i = 0; i < 9; i++)
@@ -509,7 +479,7 @@ static void test_an_idle_log_attests_once(void **state) {
     uint64_t lsn;
 
     (void)state;
-    start(&t, STORE_SYNC_INTERVAL);
+    log_test_ready(&t, STORE_SYNC_INTERVAL);
     lsn = log_test_put(&t, 0);
     WAIT_UNTIL(attested(&t) == lsn);
     log_figures(t.log, &before);
@@ -522,228 +492,25 @@ static void test_an_idle_log_attests_once(void **state) {
     log_test_remove(&t);
 }
 
-/* ---- waiters ---- */
-
-struct session {
-    struct inbox *inbox;
-    struct log_waiter waiter;
-    unsigned delivered;
-};
-
-static void deliver(struct ticket *ticket) {
-    struct session *session = (struct session *)((char *)ticket - offsetof(struct session, waiter.ticket));
-    session->delivered++;
-}
-
-static void session_make(struct session *session) {
-    memset(session, 0, sizeof *session);
-    assert_ok(inbox_create(&session->inbox));
-    session->waiter.ticket.inbox = session->inbox;
-    session->waiter.ticket.deliver = deliver;
-}
-
-static unsigned drain(struct session *session, int millis) {
-    struct pollfd fd = {.fd = inbox_fd(session->inbox), .events = POLLIN};
-
-    poll(&fd, 1, millis);
-    return inbox_drain(session->inbox);
-}
-
-static void test_waiters(void **state) {
+/* A stalled disk holds one worker, once: then the writer thread takes over. */
+static void test_slow_writes_are_left_to_the_writer(void **state) {
     struct log_test t;
-    struct session session;
-    uint64_t base;
+    uint64_t lsn;
 
     (void)state;
-    start(&t, STORE_SYNC_OS);
-    session_make(&session);
-    base = log_last(t.log);
-    log_await(t.log, &session.waiter, base); /* reached already */
-    assert_int_equal(drain(&session, 0), 1);
-    log_await(t.log, &session.waiter, base + 2);
-    log_test_put(&t, 0);
-    assert_int_equal(drain(&session, 0), 0);
-    log_test_put(&t, 1);
-    assert_int_equal(drain(&session, 0), 1);
-    log_test_put(&t, 2); /* posted once */
-    assert_int_equal(drain(&session, 0), 0);
-    log_await(t.log, &session.waiter, base + 9);
-    log_await(t.log, &session.waiter, base + 4); /* the smaller one counts ... */
-    log_await(t.log, &session.waiter, base + 7); /* ... and stays */
-    log_test_put(&t, 3);
-    assert_int_equal(drain(&session, 0), 1);
-    log_await(t.log, &session.waiter, base + 5);
-    log_await_cancel(t.log, &session.waiter);
-    log_await_cancel(t.log, &session.waiter);
-    log_test_put(&t, 4);
-    assert_int_equal(drain(&session, 0), 0);
-    inbox_destroy(&session.inbox);
-    log_test_remove(&t);
-}
-
-static void test_failure_wakes_waiters(void **state) {
-    struct log_test t;
-    struct session session[2];
-
-    (void)state;
-    start(&t, STORE_SYNC_ALWAYS);
-    session_make(&session[0]);
-    session_make(&session[1]);
-    assert_ok(faults_set(t.faults, "LOG_SYNC:*:eio"));
-    log_test_append(&t, 0);
-    log_await(t.log, &session[0].waiter, log_last(t.log));
-    assert_int_equal(drain(&session[0], 0), 0);
-    log_write(t.log);
-    assert_int_equal(drain(&session[0], 10000), 1);
-    assert_true(log_mark(t.log) < log_last(t.log));
-    log_await(t.log, &session[1].waiter, log_last(t.log)); /* at once when it has failed */
-    assert_int_equal(drain(&session[1], 0), 1);
-    inbox_destroy(&session[0].inbox);
-    inbox_destroy(&session[1].inbox);
-    log_test_remove(&t);
-}
-
-/* ---- many threads ---- */
-
-enum { THREADS = 4, EACH = 300 };
-
-struct crowd {
-    struct log_test *t;
-    pthread_t thread;
-    unsigned index;
-    atomic_uint *working;
-    uint64_t lsns[EACH]; /* of its records, all acknowledged */
-};
-
-static void await(struct log_test *t, struct session *session, uint64_t lsn) {
-    unsigned before = session->delivered;
-
-    log_await(t->log, &session->waiter, lsn);
-    while (session->delivered == before)
-        drain(session, -1);
-}
-
-static void *crowd_work(void *arg) {
-    struct crowd *crowd = arg;
-    struct session session;
-
-    session_make(&session);
-    for (unsigned i = 0; i < EACH; i++) {
-        crowd->lsns[i] = log_test_put(crowd->t, crowd->index * EACH + i);
-        await(crowd->t, &session, crowd->lsns[i]);
-        CHECK(log_mark(crowd->t->log) >= crowd->lsns[i]);
-    }
-    inbox_destroy(&session.inbox);
-    atomic_fetch_sub(crowd->working, 1);
-    return NULL;
-}
-
-static enum status note_lsn(void *arg, const struct log_record *record) {
-    uint64_t *lsns = arg, number = log_test_number(record);
-
-    assert_true(log_test_whole(record));
-    assert_true(number < THREADS * EACH && lsns[number] == 0);
-    lsns[number] = record->lsn;
-    return ST_OK;
-}
-
-static void crowd_run(struct log_test *t, struct crowd *crowd, atomic_uint *working) {
-    atomic_store(working, THREADS);
-    for (unsigned i = 0; i < THREADS; i++) {
-        crowd[i] = (struct crowd){.t = t, .index = i, .working = working};
-        assert_int_equal(pthread_create(&crowd[i].thread, NULL, crowd_work, &crowd[i]), 0);
-    }
-}
-
-static void crowd_end(struct crowd *crowd) {
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
-}
-
-static void test_threads_find_everything_again(void **state) {
-    static const enum store_sync modes[] = {STORE_SYNC_ALWAYS, STORE_SYNC_INTERVAL, STORE_SYNC_OS};
-
-    (void)state;
-    for (size_t mode = 0; mode < 3; mode++) {
-        static struct crowd crowd[THREADS];
-        static uint64_t lsns[THREADS * EACH];
-        struct log_test t, killed;
-        atomic_uint working;
-
-        log_test_make(&t, modes[mode]);
-        t.config.log_max = 100 * LOG_TEST_SEGMENT;
-        log_test_start(&t);
-        crowd_run(&t, crowd, &working);
-        crowd_end(crowd);
-        log_test_copy(&killed, &t);
-        log_test_remove(&t);
-        memset(lsns, 0, sizeof lsns);
-        assert_ok(log_test_open(&killed));
-        assert_ok(log_replay(killed.log, 0, note_lsn, lsns));
-        for (unsigned i = 0; i < THREADS * EACH; i++)
-            assert_int_equal(lsns[i], crowd[i / EACH].lsns[i % EACH]);
-        log_test_remove(&killed);
-    }
-}
-
-/* The same while a tree thread applies and the log goes round through its files. */
-static void test_threads_while_segments_are_recycled(void **state) {
-    static struct crowd crowd[THREADS];
-    struct log_test t;
-    atomic_uint working;
-
-    (void)state;
-    start(&t, STORE_SYNC_INTERVAL);
-    crowd_run(&t, crowd, &working);
-    while (atomic_load(&working) > 0) {
-        struct log_figures figures;
-        uint64_t upto = log_last(t.log);
-
-        assert_ok(log_make_durable(t.log, upto));
-        log_applied(t.log, upto);
-        t.applied = t.m = upto;
-        log_figures(t.log, &figures);
-        assert_true(figures.bytes <= t.config.log_max);
-    }
-    crowd_end(crowd);
-    log_test_close(&t);
-    assert_ok(log_test_open(&t));
-    assert_int_equal(t.findings.records, t.findings.records > 0 ? t.findings.last_lsn - t.applied : 0);
-    log_test_remove(&t);
-}
-
-static void *put_and_await(void *arg) {
-    struct crowd *crowd = arg;
-    struct session session;
-
-    session_make(&session);
-    crowd->lsns[0] = log_test_put(crowd->t, crowd->index);
-    await(crowd->t, &session, crowd->lsns[0]);
-    inbox_destroy(&session.inbox);
-    return NULL;
-}
-
-/* While one sync sleeps in the kernel everybody else's records gather: the next sync is for all of them. */
-static void test_waiters_share_a_sync(void **state) {
-    enum { MANY = 16 };
-    static struct crowd crowd[MANY];
-    struct log_test t;
-    uint64_t first, before;
-
-    (void)state;
-    start(&t, STORE_SYNC_ALWAYS);
-    assert_ok(faults_set(t.faults, "LOG_SYNC:1:sleep=400000"));
-    before = syncs(&t);
-    first = log_test_put(&t, MANY);
-    WAIT_UNTIL(fault_reached(t.faults, FAULT_LOG_SYNC) == 1);
-    for (unsigned i = 0; i < MANY; i++) {
-        crowd[i] = (struct crowd){.t = &t, .index = i};
-        assert_int_equal(pthread_create(&crowd[i].thread, NULL, put_and_await, &crowd[i]), 0);
-    }
-    for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
-    assert_true(log_durable(t.log) == first + MANY);
-    assert_int_equal(syncs(&t), before + 2);
+    log_test_ready(&t, STORE_SYNC_OS);
+    t.log->slow_micros = 1000;
+    assert_ok(faults_set(t.faults, "LOG_WRITE:*:sleep=300000"));
+    lsn = log_test_put(&t, 0);
+    assert_true(log_written(t.log) >= lsn); /* by this thread */
+    lsn = log_test_put(&t, 1);
+    assert_true(log_written(t.log) < lsn); /* this thread did not wait for it */
+    WAIT_UNTIL(log_written(t.log) == lsn);
+    assert_ok(faults_set(t.faults, ""));
+    usleep(250000); /* writes that are slow no more are this thread's again */
+    t.log->slow_micros = UINT64_MAX;
+    lsn = log_test_put(&t, 2);
+    assert_int_equal(log_written(t.log), lsn);
     log_test_remove(&t);
 }
 
@@ -783,11 +550,7 @@ int main(void) {
         cmocka_unit_test(test_interval_mode_syncs_by_itself),
         cmocka_unit_test(test_a_sync_is_forced_before_too_much_is_unsynced),
         cmocka_unit_test(test_an_idle_log_attests_once),
-        cmocka_unit_test(test_waiters),
-        cmocka_unit_test(test_failure_wakes_waiters),
-        cmocka_unit_test(test_threads_find_everything_again),
-        cmocka_unit_test(test_threads_while_segments_are_recycled),
-        cmocka_unit_test(test_waiters_share_a_sync),
+        cmocka_unit_test(test_slow_writes_are_left_to_the_writer),
         cmocka_unit_test(test_configurations_that_cannot_work),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
