@@ -13,6 +13,7 @@
 enum {
     WORKER_MAGIC = 0x776f726b,
     SLOTS_KEPT = 512,
+    REQUESTS_MAX = 1 << 20,
     STOPPING_PASS_MILLIS = 20, /* how soon a stopping worker looks at its deadline */
 };
 
@@ -200,7 +201,9 @@ static void *run(void *arg) {
 
 static void home_init(struct home *home, struct net_shared *shared) {
     home->shared = shared;
-    home->budget = (int)(shared->env->options->requests_per_event + 1) * HOME_REQUEST_COST;
+    uint64_t requests = shared->env->options->requests_per_event;
+    /* The read counts as one request, too. */
+    home->budget = (int)(requests < REQUESTS_MAX ? requests + 1 : REQUESTS_MAX) * HOME_REQUEST_COST;
     input_home_init(&home->input);
     output_pools_init(&home->output);
     pool_init(&home->slots, sizeof(struct slot), SLOTS_KEPT);
