@@ -148,7 +148,6 @@ static void on_inbox(void *arg, unsigned what) {
     struct acceptor *acceptor = arg;
     CHECK_OBJ(acceptor, ACCEPTOR_MAGIC);
     (void)what;
-    loop_take_wake(inbox_fd(acceptor->inbox));
     inbox_drain(acceptor->inbox);
 }
 

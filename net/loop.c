@@ -89,14 +89,6 @@ void loop_pass(struct loop *loop, int millis) {
     }
 }
 
-void loop_take_wake(int eventfd) {
-    uint64_t count;
-    ssize_t n;
-    do {
-        n = read(eventfd, &count, sizeof count);
-    } while (n < 0 && errno == EINTR);
-}
-
 static void fired(evutil_socket_t fd, short what, void *arg) {
     struct watch *watch = arg;
     CHECK_OBJ(watch, WATCH_MAGIC);

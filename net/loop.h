@@ -23,9 +23,6 @@ void loop_destroy(struct loop **loop); /* its watches must be gone */
  * counts as ready for everything that is watched. */
 void loop_pass(struct loop *loop, int millis);
 
-/* Takes an eventfd's count, so that it is not readable any more until somebody writes again. */
-void loop_take_wake(int eventfd);
-
 enum status watch_create(struct watch **watch, struct loop *loop, void (*ready)(void *arg, unsigned what),
                          void *arg) MUST_CHECK;
 void watch_destroy(struct watch **watch);

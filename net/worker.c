@@ -128,9 +128,6 @@ static void on_inbox(void *arg, unsigned what) {
     struct worker *worker = arg;
     CHECK_OBJ(worker, WORKER_MAGIC);
     (void)what;
-    /* Not left to inbox_drain, which may not know of the write yet: the poster tells only after writing, and is often
-     * preempted just then, by us.  The descriptor would stay readable and the loop spin. */
-    loop_take_wake(inbox_fd(worker->inbox));
     worker->inbox_ready = true;
 }
 

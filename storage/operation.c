@@ -43,6 +43,7 @@ static void mark_reached(struct ticket *ticket) {
     struct session *session = (struct session *)((char *)waiter - offsetof(struct session, waiter));
 
     CHECK_OBJ(session, SESSION_MAGIC);
+    session->awaiting = false;
     session->on_mark(session->arg);
 }
 
@@ -80,6 +81,8 @@ void session_close(struct session **out) {
     CHECK_OBJ(session, SESSION_MAGIC);
     CHECK(session->parked == 0);
     log_await_cancel(session->store->log, &session->waiter);
+    if (session->awaiting) /* its ticket may be in the inbox already */
+        inbox_drain(session->inbox);
     room_return(session);
     tree_reader_close(&session->reader);
     session->magic = 0;
@@ -91,6 +94,12 @@ int64_t session_tick(struct session *session) {
     session->now = clock_wall(session->store->config.clock);
     flush_tick(session->store, session->now);
     return session->now;
+}
+
+_Static_assert((unsigned)STORE_EXPECT_MAX <= (unsigned)TABLE_FETCH_MAX, "what is expected can be fetched");
+
+void session_expect(struct session *session, const struct slice *keys, unsigned count) {
+    table_fetch(session->store->table, keys, count);
 }
 
 void session_commit(struct session *session) {
@@ -107,6 +116,9 @@ uint64_t store_mark(const struct store *store) {
 }
 
 void session_await(struct session *session, uint64_t stamp) {
+    if (session->awaiting)
+        return;
+    session->awaiting = true;
     log_await(session->store->log, &session->waiter, stamp);
 }
 

@@ -107,11 +107,17 @@ void session_commit(struct session *session);
 
 /* Every reply with a stamp up to this may leave. */
 uint64_t store_mark(const struct store *store);
-/* Asks for on_mark when the mark reaches stamp; one at a time, a smaller stamp replaces a larger. */
+/* Asks for on_mark when the mark reaches stamp, or the log fails.  One at a time: until it has run, further calls do
+ * nothing. */
 void session_await(struct session *session, uint64_t stamp);
 /* ST_OK; or ST_READ_ONLY once a log write or sync has failed for good: then the mark stands still, and replies
  * above it must become errors. */
 enum status store_health(const struct store *store) MUST_CHECK;
+
+/* These keys (at most STORE_EXPECT_MAX) are about to be asked for: fetches what their lookups touch first, all at once.
+ * Only worth it for two and more; of no consequence otherwise. */
+enum { STORE_EXPECT_MAX = 16 };
+void session_expect(struct session *session, const struct slice *keys, unsigned count);
 
 /* ---- operations ---- */
 

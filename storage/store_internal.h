@@ -89,6 +89,7 @@ struct session {
     void (*on_mark)(void *arg);
     void *arg;
     struct log_waiter waiter;
+    bool awaiting;  /* on_mark is owed */
     int64_t now;    /* coarse wall seconds */
     size_t room;    /* bytes of log reserved and not used */
     unsigned probe; /* counts inline reads: each 64th goes to the pool */

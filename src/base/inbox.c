@@ -3,8 +3,8 @@
  * no lock, so a poster never waits for the owner or for another poster's write(2).
  *
  * A lost wake would hang requests.  Why there is none: the owner reads the eventfd before it takes the stack, so a
- * ticket pushed after the taking finds the stack empty and writes again.  `signalled` spares the read when nobody
- * has written; it is set after the write, so at worst the owner finds the descriptor readable once more. */
+ * ticket pushed after the taking finds the stack empty and writes again.  At worst the owner is woken once more for
+ * nothing. */
 #include "src/base/inbox.h"
 
 #include <errno.h>
@@ -24,7 +24,6 @@ struct inbox {
     unsigned magic;
     int fd;
     struct ticket *_Atomic newest;
-    atomic_bool signalled;
     atomic_uint posting; /* posters that may still touch the inbox: destruction waits for them */
 };
 
@@ -75,7 +74,6 @@ static void wake(struct inbox *inbox) {
     } while (n < 0 && errno == EINTR);
     /* EAGAIN means that the counter is full: the owner is being woken anyway. */
     CHECK(n == (ssize_t)sizeof one || errno == EAGAIN);
-    atomic_store(&inbox->signalled, true);
 }
 
 void inbox_post(struct ticket *ticket) {
@@ -107,14 +105,13 @@ static struct ticket *take_oldest_first(struct inbox *inbox) {
 
 unsigned inbox_drain(struct inbox *inbox) {
     CHECK_OBJ(inbox, INBOX_MAGIC);
-    if (atomic_exchange(&inbox->signalled, false)) {
-        uint64_t count;
-        ssize_t n;
-        do {
-            n = read(inbox->fd, &count, sizeof count);
-        } while (n < 0 && errno == EINTR);
-        CHECK(n == (ssize_t)sizeof count || errno == EAGAIN);
-    }
+    uint64_t count;
+    ssize_t n;
+    /* Before the tickets are taken: a wake that comes later is for a later ticket, or finds nothing. */
+    do {
+        n = read(inbox->fd, &count, sizeof count);
+    } while (n < 0 && errno == EINTR);
+    CHECK(n == (ssize_t)sizeof count || errno == EAGAIN);
     unsigned delivered = 0;
     struct ticket *ticket = take_oldest_first(inbox);
     while (ticket != NULL) {
