@@ -104,7 +104,8 @@ void index_replace(struct index *index, struct item *old, struct item *fresh) {
     }
 }
 
-static void fetch_items(const struct index_bucket *bucket) {
+/* Always inline: see index_fetch_items. */
+static inline __attribute__((always_inline)) void fetch_items(const struct index_bucket *bucket) {
     for (unsigned i = 0; i < INDEX_WAYS; i++)
         __builtin_prefetch(index_item(bucket->words[i]));
 }

@@ -199,6 +199,31 @@ struct stripe *table_lock(struct table *table, uint64_t hash) {
     return stripe;
 }
 
+/* Three rounds over all keys, one for each line of the chain stripe - bucket - item: within a round the memory is asked
+ * for all at once.  A stripe that somebody holds is passed by. */
+void table_fetch(struct table *table, const struct slice *keys, unsigned count) {
+    uint64_t hashes[TABLE_FETCH_MAX];
+
+    CHECK(count <= TABLE_FETCH_MAX);
+    for (unsigned i = 0; i < count; i++) {
+        hashes[i] = table_hash(table, keys[i]);
+        __builtin_prefetch(&table->stripes[(uint32_t)hashes[i] & table->stripe_mask], 1);
+    }
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < count; i++) {
+            struct stripe *stripe = &table->stripes[(uint32_t)hashes[i] & table->stripe_mask];
+            uint32_t high = (uint32_t)(hashes[i] >> 32);
+
+            if (!lock_try(&stripe->lock))
+                continue;
+            if (round == 0)
+                __builtin_prefetch(index_bucket_of(&stripe->index, high));
+            else
+                index_fetch_items(index_bucket_of(&stripe->index, high), high);
+            table_unlock(stripe);
+        }
+}
+
 static void drop_garbage(struct item *garbage) {
     while (garbage != NULL) {
         struct item *next = garbage->chain;

@@ -39,6 +39,11 @@ void table_destroy(struct table **table); /* drops all items; nobody else may us
 /* The hash of a key in this table (seeded per table). */
 uint64_t table_hash(const struct table *table, struct slice key);
 
+/* Brings what lookups of these keys touch first into the processor's caches, side by side: a lookup alone waits for two
+ * or three cache lines one after the other.  Changes nothing else. */
+enum { TABLE_FETCH_MAX = 16 };
+void table_fetch(struct table *table, const struct slice *keys, unsigned count);
+
 struct stripe *table_lock(struct table *table, uint64_t hash);
 void table_unlock(struct stripe *stripe);
 void table_lock_all(struct table *table);
