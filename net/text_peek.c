@@ -54,7 +54,7 @@ static void skip_body(struct look *look, struct slice line) {
     uint64_t body = 0;
     (void)word(&line); /* flags */
     (void)word(&line); /* exptime */
-    if (!number_u64(word(&line), &body) || body + 2 > look->rest.n) {
+    if (!number_u64(word(&line), &body) || body > look->rest.n || look->rest.n - body < 2) {
         look->rest.n = 0;
     } else {
         look->rest = slice_of(look->rest.p + body + 2, look->rest.n - body - 2);
