@@ -218,7 +218,7 @@ static bool compose(struct connection *c, const struct slot *slot, bool *ends) {
     }
     if (slot->constant != NULL) {
         if (!form->noreply) {
-            output_text(&c->output, slot->constant);
+            c->protocol->refuse(&c->output, form->tag, slot->constant);
         }
         return true;
     }
@@ -235,6 +235,7 @@ static void give_reply(struct connection *c, const struct slot *slot) {
     struct output_reply reply = {.start = c->output.end,
                                  .stamp = slot->command.response.stamp,
                                  .part = slot->form.part,
+                                 .tag = slot->form.tag,
                                  .line = slot->form.line};
     bool dropped = !compose(c, slot, &reply.last);
     reply.quiet = slot->form.noreply || dropped;
@@ -377,7 +378,7 @@ void connection_flush(struct connection *c, uint64_t mark) {
 
 void connection_fail_held(struct connection *c, uint64_t mark) {
     struct output_loss loss;
-    output_fail(&c->output, mark, slice_str(c->protocol->write_failed), &loss);
+    output_fail(&c->output, mark, c->protocol->lost, &loss);
     count_here(c, COUNT_replies_failed, loss.replies);
     if (loss.open) {
         c->part_failed = true;

@@ -29,6 +29,7 @@ _Static_assert((int)BLOCK_BYTES >= (int)OUTPUT_ROOM_MAX, "output_room must fit a
 struct fence {
     uint64_t start, end;
     uint64_t stamp;
+    uint64_t tag;
     uint32_t line;
     bool quiet, part, last;
 };
@@ -205,7 +206,7 @@ void output_fence(struct output *output, const struct output_reply *reply, uint6
     struct fence *fence = add_fence(output);
     if (fence != NULL) {
         *fence = (struct fence){.start = reply->start, .end = output->end, .stamp = reply->stamp,
-                                .line = reply->line, .quiet = reply->quiet, .part = reply->part,
+                                .tag = reply->tag, .line = reply->line, .quiet = reply->quiet, .part = reply->part,
                                 .last = reply->last};
         output->held_part = reply->part;
         output->held_line = reply->line;
@@ -316,7 +317,7 @@ static uint64_t end_of_reply(struct output *output, struct fence fence, struct o
     return output->end;
 }
 
-void output_fail(struct output *output, uint64_t mark, struct slice line, struct output_loss *loss) {
+void output_fail(struct output *output, uint64_t mark, output_lost *lost, struct output_loss *loss) {
     struct output kept;
     output_init(&kept, output->pools);
     kept.begin = kept.end = output->begin;
@@ -332,7 +333,7 @@ void output_fail(struct output *output, uint64_t mark, struct slice line, struct
         if (fence.quiet) {
             loss->quiet = true;
         } else {
-            output_bytes(&kept, line.p, line.n);
+            lost(&kept, fence.tag);
             loss->replies++;
             output_sent(output, (size_t)(end_of_reply(output, fence, loss) - output->begin));
         }

@@ -50,7 +50,11 @@ struct output_reply {
     bool part;
     bool last;      /* the part that ends the reply */
     uint32_t line;  /* which reply the part belongs to */
+    uint64_t tag;   /* for output_lost */
 };
+
+/* Appends what stands in the place of a reply that may not be given. */
+typedef void output_lost(struct output *output, uint64_t tag);
 
 /* What output_fail met. */
 struct output_loss {
@@ -92,7 +96,7 @@ uint64_t output_awaits(const struct output *output);
 int output_gather(const struct output *output, size_t limit, struct iovec *parts, int max);
 void output_sent(struct output *output, size_t n);
 
-/* The mark will never move again: replies above it become `line`, each as a whole. */
-void output_fail(struct output *output, uint64_t mark, struct slice line, struct output_loss *loss);
+/* The mark will never move again: replies above it become what `lost` appends, each as a whole. */
+void output_fail(struct output *output, uint64_t mark, output_lost *lost, struct output_loss *loss);
 
 #endif

@@ -11,8 +11,11 @@ const struct protocol protocol_text = {
     .parse = text_parse,
     .peek = text_peek,
     .compose = text_compose,
+    .refuse = text_refuse,
+    .lost = text_lost,
     .bad_body = "CLIENT_ERROR bad data chunk\r\n",
-    .write_failed = "SERVER_ERROR write failed: the store is read-only\r\n",
+    .no_memory = "SERVER_ERROR out of memory\r\n",
+    .line_end = 2,
 };
 
 const struct protocol *protocol_choose(char first_byte) {

@@ -24,22 +24,26 @@ struct parser {
 
 /* How a request wants to be answered: what the command layer need not know. */
 struct reply_form {
-    bool noreply;
+    bool noreply;  /* nothing is told, be it an error */
+    bool quiet;    /* the outcome that the protocol says is not told; errors are */
+    bool closes;   /* the connection ends behind the reply */
     bool with_cas;
     bool part;     /* the reply is made of several parts, each with a request of its own (a key, the final END) */
     bool last;     /* the part that ends it */
     uint32_t line; /* the same in all parts of a reply */
+    uint64_t tag;  /* what the protocol needs to know in order to refuse the request */
 };
 
 enum parse_verdict {
     PARSE_MORE,    /* the rest of the input is the start of something: wait for more */
     PARSE_REQUEST, /* `request` is whole */
-    PARSE_BODY,    /* `request` is whole but for its item: `body` value bytes and "\r\n" follow */
+    PARSE_BODY,    /* `request` is whole but for its item: `body` value bytes and the protocol's line end follow */
     PARSE_REPLY,   /* no request: drop `skip` bytes behind the consumed ones, then answer `reply` */
 };
 
 struct parsed {
-    struct request *request; /* given by the caller, zeroed; its slices point into the input */
+    struct request *request; /* given by the caller, zeroed; its slices point into the input, or to key_room */
+    char *key_room;          /* the caller's, STORE_KEY_MAX bytes: for a key that the input has in another form */
     struct reply_form form;
     size_t consumed; /* bytes of the input that are done with; meaningful with every verdict */
     uint64_t body;
@@ -57,8 +61,12 @@ struct protocol {
     /* Appends the reply, or nothing when the form says so.  `now` is wall time in seconds. */
     void (*compose)(struct output *output, const struct request *request, const struct response *response,
                     const struct reply_form *form, int64_t now);
-    const char *bad_body;    /* the answer to a body that is not followed by "\r\n" */
-    const char *write_failed; /* what a reply becomes whose write could not be made durable */
+    /* Appends a reply that the parser, or one of the texts below, has given. */
+    void (*refuse)(struct output *output, uint64_t tag, const char *reply);
+    output_lost *lost;     /* appends what a reply becomes whose write could not be made durable */
+    const char *bad_body;  /* the answer to a body without its line end */
+    const char *no_memory;
+    unsigned line_end;     /* bytes behind a body: 2 for "\r\n", or 0 */
 };
 
 extern const struct protocol protocol_text;

@@ -49,7 +49,7 @@ static enum status keep_words(struct slot *slot) {
 enum status slot_keep_bytes(struct slot *slot) {
     struct request *request = &slot->command.request;
     CHECK(request->key.n <= sizeof slot->key);
-    if (request->key.n > 0) {
+    if (request->key.n > 0 && request->key.p != slot->key) {
         memcpy(slot->key, request->key.p, request->key.n);
         request->key.p = slot->key;
     }

@@ -95,7 +95,7 @@ static enum outcome step_read(struct connection *c) {
 /* ---- parsing ---- */
 
 static enum outcome refuse_for_memory(struct connection *c) {
-    c->current->constant = "SERVER_ERROR out of memory\r\n";
+    c->current->constant = c->protocol->no_memory;
     return go(c, STEP_EXECUTE);
 }
 
@@ -141,7 +141,7 @@ static void release_body(struct connection *c) {
 
 static enum outcome begin_body(struct connection *c, uint64_t length) {
     struct request *request = &c->current->command.request;
-    c->body_total = length + 2;
+    c->body_total = length + c->protocol->line_end;
     c->body_got = 0;
     if (!keep_request(c)) {
         return refuse_body(c, REFUSE_NO_MEMORY);
@@ -224,7 +224,7 @@ static enum outcome step_parse(struct connection *c) {
         count_here(c, COUNT_response_obj_oom, 1);
         return give_up(c);
     }
-    struct parsed parsed = {.request = &slot->command.request};
+    struct parsed parsed = {.request = &slot->command.request, .key_room = slot->key};
     enum parse_verdict verdict = c->protocol->parse(&c->parser, input_bytes(&c->input), &parsed);
     input_take(&c->input, parsed.consumed);
     if (verdict == PARSE_MORE) {
@@ -244,8 +244,9 @@ static enum outcome step_parse(struct connection *c) {
 
 static enum outcome end_body(struct connection *c, const char *body) {
     struct slot *slot = c->current;
+    unsigned line_end = c->protocol->line_end;
     release_body(c);
-    if (memcmp(body + c->body_total - 2, "\r\n", 2) != 0) {
+    if (memcmp(body + c->body_total - line_end, "\r\n", line_end) != 0) {
         item_unref(&slot->command.request.item);
         slot->constant = c->protocol->bad_body;
         count_here(c, COUNT_protocol_errors, 1);
@@ -319,8 +320,9 @@ static enum outcome step_execute(struct connection *c) {
         state = connection_execute(c, slot);
     }
     c->current = NULL;
-    /* Only quit and shutdown end so, and they are not admitted while others are parked. */
-    bool quits = state == SLOT_DONE && slot->constant == NULL && slot->command.response.result == RESULT_CLOSE;
+    /* quit and shutdown are not admitted while others are parked; a refused request may have some in front of it. */
+    bool quits = slot->constant != NULL ? slot->form.closes
+                                        : state == SLOT_DONE && slot->command.response.result == RESULT_CLOSE;
     if (state == SLOT_DONE && c->slots.count == 0) {
         connection_answer(c, slot);
     } else {

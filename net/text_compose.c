@@ -1,33 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/text_compose.h"
 
-#include <string.h>
-
+#include "net/compose.h"
 #include "src/base/check.h"
-#include "src/base/number.h"
 #include "src/cmd/command.h"
-
-/* ---- pieces ---- */
-
-static char *put(char *to, const void *bytes, size_t n) {
-    memcpy(to, bytes, n);
-    return to + n;
-}
-
-static char *put_text(char *to, const char *text) {
-    return put(to, text, strlen(text));
-}
-
-static char *put_number(char *to, uint64_t number) {
-    return to + number_print(to, number);
-}
-
-static char *put_signed(char *to, int64_t number) {
-    if (number < 0) {
-        *to++ = '-';
-    }
-    return put_number(to, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
-}
 
 /* ---- VALUE ---- */
 
@@ -57,30 +33,10 @@ static void compose_value(struct output *output, const struct request *request, 
     to = put(to, "\r\n", 2);
     output_added(output, (size_t)(to - line));
     /* The item's memory goes on with a line end. */
-    struct slice block = slice_of(view.value.p, view.value.n + 2);
-    if (block.n <= OUTPUT_COPY_MAX) {
-        output_bytes(output, block.p, block.n);
-    } else {
-        output_item(output, response->item, block);
-    }
+    compose_item(output, response->item, slice_of(view.value.p, view.value.n + 2));
 }
 
 /* ---- STAT and other lines ---- */
-
-/* The text up to the next NUL; *rest goes behind that. */
-static struct slice next_text(struct slice *rest) {
-    const char *end = memchr(rest->p, '\0', rest->n);
-    size_t n = end != NULL ? (size_t)(end - rest->p) : rest->n;
-    size_t behind = end != NULL ? n + 1 : n;
-    struct slice text = slice_of(rest->p, n);
-    *rest = slice_of(rest->p + behind, rest->n - behind);
-    return text;
-}
-
-static struct slice response_text(const struct response *response) {
-    const struct buffer *text = &response->text;
-    return slice_of(text->data != NULL ? text->data + text->start : "", text->end - text->start);
-}
 
 static void compose_stats(struct output *output, const struct response *response) {
     struct slice rest = response_text(response);
@@ -161,6 +117,8 @@ static void compose_rows(struct output *output, const struct response *response,
 
 /* ---- one line ---- */
 
+#define READ_ONLY_LINE "SERVER_ERROR write failed: the store is read-only\r\n"
+
 /* What does not depend on the command. */
 static const char *const result_lines[RESULT_COUNT] = {
     [RESULT_MISS] = "NOT_FOUND\r\n",
@@ -178,7 +136,7 @@ static const char *const result_lines[RESULT_COUNT] = {
     [RESULT_TOO_LARGE] = "SERVER_ERROR object too large for cache\r\n",
     [RESULT_NO_MEMORY] = "SERVER_ERROR out of memory\r\n",
     [RESULT_DISK_FULL] = "SERVER_ERROR out of disk space\r\n",
-    [RESULT_READ_ONLY] = "SERVER_ERROR write failed: the store is read-only\r\n",
+    [RESULT_READ_ONLY] = READ_ONLY_LINE,
     [RESULT_DAMAGED] = "SERVER_ERROR read failed: damaged data\r\n",
     [RESULT_DISABLED] = "ERROR\r\n",
     [RESULT_UNKNOWN] = "ERROR\r\n",
@@ -242,4 +200,14 @@ void text_compose(struct output *output, const struct request *request, const st
     default:
         output_text(output, result_line(request, response->result));
     }
+}
+
+void text_refuse(struct output *output, uint64_t tag, const char *reply) {
+    (void)tag;
+    output_text(output, reply);
+}
+
+void text_lost(struct output *output, uint64_t tag) {
+    (void)tag;
+    output_text(output, READ_ONLY_LINE);
 }

@@ -7,5 +7,7 @@
 
 void text_compose(struct output *output, const struct request *request, const struct response *response,
                   const struct reply_form *form, int64_t now);
+void text_refuse(struct output *output, uint64_t tag, const char *reply);
+output_lost text_lost;
 
 #endif

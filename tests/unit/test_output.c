@@ -9,6 +9,8 @@
 
 #define LOST "LOST\n"
 
+enum { TAG = 77 };
+
 struct fixture {
     struct output_pools pools;
     struct output output;
@@ -60,7 +62,7 @@ static void expect_sent(struct fixture *f, const char *text) {
 }
 
 static void reply(struct fixture *f, const char *text, uint64_t stamp) {
-    struct output_reply r = {.start = f->output.end, .stamp = stamp};
+    struct output_reply r = {.start = f->output.end, .stamp = stamp, .tag = TAG};
     output_text(&f->output, text);
     output_fence(&f->output, &r, 0);
 }
@@ -71,14 +73,19 @@ static void quiet(struct fixture *f, uint64_t stamp) {
 }
 
 static void part(struct fixture *f, const char *text, uint64_t stamp, uint32_t line, bool last) {
-    struct output_reply r = {.start = f->output.end, .stamp = stamp, .part = true, .last = last, .line = line};
+    struct output_reply r = {.start = f->output.end, .stamp = stamp, .tag = TAG, .part = true, .last = last, .line = line};
     output_text(&f->output, text);
     output_fence(&f->output, &r, 0);
 }
 
+static void say_lost(struct output *output, uint64_t tag) {
+    assert_int_equal(tag, TAG);
+    output_text(output, LOST);
+}
+
 static struct output_loss fail_above(struct fixture *f, uint64_t mark) {
     struct output_loss loss;
-    output_fail(&f->output, mark, slice_str(LOST), &loss);
+    output_fail(&f->output, mark, say_lost, &loss);
     send_ready(f, mark, 1000);
     return loss;
 }
