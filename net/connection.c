@@ -231,6 +231,16 @@ static bool compose(struct connection *c, const struct slot *slot, bool *ends) {
     return true;
 }
 
+/* The client of a write without reply learns of its loss by the end of the connection, not by a clean answer to what
+ * it sent behind. */
+static void cut(struct connection *c) {
+    step_abandon(c);
+    input_drop(&c->input, &c->home->input);
+    stop_reading(c);
+    c->cut = true;
+    c->step = STEP_CLOSE;
+}
+
 static void give_reply(struct connection *c, const struct slot *slot) {
     struct output_reply reply = {.start = c->output.end,
                                  .stamp = slot->command.response.stamp,
@@ -245,6 +255,9 @@ static void give_reply(struct connection *c, const struct slot *slot) {
 
 void connection_answer(struct connection *c, struct slot *slot) {
     give_reply(c, slot);
+    if (slot->form.noreply && slot->command.response.result == RESULT_READ_ONLY && slot->constant == NULL) {
+        cut(c);
+    }
     slot_give(&c->home->slots, slot);
 }
 
@@ -385,12 +398,7 @@ void connection_fail_held(struct connection *c, uint64_t mark) {
         c->failed_line = loss.line;
     }
     if (loss.quiet) {
-        /* The client of a write without reply learns of its loss by the end of the connection. */
-        step_abandon(c);
-        input_drop(&c->input, &c->home->input);
-        stop_reading(c);
-        c->cut = true;
-        c->step = STEP_CLOSE;
+        cut(c);
     }
     connection_flush(c, mark);
 }

@@ -329,7 +329,7 @@ static enum outcome step_execute(struct connection *c) {
         slot->state = state;
         slots_add(&c->slots, slot);
     }
-    return quits ? give_up(c) : go(c, STEP_PARSE);
+    return quits ? give_up(c) : go(c, c->cut ? STEP_CLOSE : STEP_PARSE);
 }
 
 static enum outcome step_parked(struct connection *c) {

@@ -53,8 +53,25 @@ def quiet(binary):
         server.kill9()
 
 
+def quiet_after(binary):
+    """A noreply write to a store that is read-only already: the same."""
+    with serving(binary, "--sync=always", "--enable-debug", "--checkpoint-seconds=3600") as server:
+        side = connect(server)
+        ensure_equal(side.ask(b"debug fault LOG_SYNC:1:eio"), b"OK", "fault")
+        ensure_refused(side, b"first")
+        wire = connect(server)
+        ensure(wire.ask(b"version").startswith(b"VERSION"), "version")
+        wire.send(b"set quiet 0 0 1 noreply\r\nx\r\nversion\r\n")
+        try:
+            ensure(False, f"behind a refused noreply write came {wire.line()!r}")
+        except WireError:
+            ensure(wire.ended, "the connection of a refused noreply write is still open")
+        server.kill9()
+
+
 def test(binary):
     quiet(binary)
+    quiet_after(binary)
     one(binary, b"LOG_SYNC:1:eio", "always")
     one(binary, b"LOG_WRITE:1:eio", "always")
     one(binary, b"LOG_SYNC:1:eio", "interval=20")
