@@ -6,7 +6,7 @@
 
 enum { BINARY_REQUEST = 0x80 };
 
-const struct protocol protocol_text = {
+static const struct protocol text = {
     .name = "text",
     .parse = text_parse,
     .peek = text_peek,
@@ -19,5 +19,5 @@ const struct protocol protocol_text = {
 };
 
 const struct protocol *protocol_choose(char first_byte) {
-    return (unsigned char)first_byte == BINARY_REQUEST ? NULL : &protocol_text;
+    return (unsigned char)first_byte == BINARY_REQUEST ? NULL : &text;
 }

@@ -22,6 +22,18 @@ struct parser {
     uint32_t line; /* counts multi-key requests */
 };
 
+enum { META_SHOWN_MAX = 8, META_OPAQUE_MAX = 32, META_DUMP = '*' };
+
+/* What the reply to a meta command shows. */
+struct meta_form {
+    char verb;                  /* its word's second letter, or META_DUMP for mgdump; 0: none of the meta protocol */
+    bool value;                 /* v */
+    bool base64;                /* b: the key is given, and shown, in base64 */
+    unsigned char opaque_length;
+    char shown[META_SHOWN_MAX]; /* flags to answer, in the order of the request; shorter ones end with a NUL */
+    char opaque[META_OPAQUE_MAX];
+};
+
 /* How a request wants to be answered: what the command layer need not know. */
 struct reply_form {
     bool noreply;  /* nothing is told, be it an error */
@@ -32,6 +44,7 @@ struct reply_form {
     bool last;     /* the part that ends it */
     uint32_t line; /* the same in all parts of a reply */
     uint64_t tag;  /* what the protocol needs to know in order to refuse the request */
+    struct meta_form meta;
 };
 
 enum parse_verdict {
@@ -68,8 +81,6 @@ struct protocol {
     const char *no_memory;
     unsigned line_end;     /* bytes behind a body: 2 for "\r\n", or 0 */
 };
-
-extern const struct protocol protocol_text;
 
 /* NULL: none that we speak. */
 const struct protocol *protocol_choose(char first_byte);

@@ -2,6 +2,7 @@
 #include "net/text_compose.h"
 
 #include "net/compose.h"
+#include "net/meta_compose.h"
 #include "src/base/check.h"
 #include "src/cmd/command.h"
 
@@ -171,6 +172,9 @@ static void compose_number(struct output *output, uint64_t number) {
 void text_compose(struct output *output, const struct request *request, const struct response *response,
                   const struct reply_form *form, int64_t now) {
     if (form->noreply) {
+        return;
+    }
+    if (form->meta.verb != '\0' && meta_compose(output, request, response, form, now)) {
         return;
     }
     switch (response->result) {

@@ -5,13 +5,14 @@
 
 #include <string.h>
 
+#include "net/meta_parse.h"
+#include "net/words.h"
 #include "src/base/number.h"
 
 /* parser.state: 0 is the start of a command line. */
 enum { AT_LINE, AT_KEY, IN_SKIPPED_LINE };
 
-/* The longest data block that the protocol knows: a length with its line end fits an int. */
-enum { BODY_MAX = 2147483647 - 2, WORDS_MAX = 12 };
+enum { WORDS_MAX = 12 };
 
 static const char error_unknown[] = "ERROR\r\n";
 static const char error_format[] = "CLIENT_ERROR bad command line format\r\n";
@@ -38,20 +39,6 @@ static enum parse_verdict answer(struct parsed *parsed, const char *reply) {
     parsed->reply = reply;
     parsed->refused = true;
     return PARSE_REPLY;
-}
-
-static struct slice next_word(struct slice *rest) {
-    const char *p = rest->p;
-    const char *end = rest->p + rest->n;
-    while (p < end && *p == ' ') {
-        p++;
-    }
-    const char *start = p;
-    while (p < end && *p != ' ') {
-        p++;
-    }
-    *rest = slice_of(p, (size_t)(end - p));
-    return slice_of(start, (size_t)(p - start));
 }
 
 /* A word of a table or a comparison, its length counted by the compiler. */
@@ -102,7 +89,7 @@ static enum parse_verdict parse_store(struct line *line) {
         return answer(line->parsed, error_unknown);
     }
     ask_noreply(line);
-    if (!number_u64(word[4], &line->parsed->body) || line->parsed->body > BODY_MAX) {
+    if (!number_u64(word[4], &line->parsed->body) || line->parsed->body > TEXT_BODY_MAX) {
         return answer(line->parsed, error_format);
     }
     if (line->words.count > least + 1) {
@@ -200,16 +187,18 @@ static enum parse_verdict parse_number(struct line *line) {
     return pass_words(line, 2);
 }
 
-/* lru_crawler metadump all; everything that lives is in class 1 */
+/* lru_crawler metadump|mgdump all; everything that lives is in class 1 */
 static enum parse_verdict parse_crawler(struct line *line) {
     struct slice *word = line->words.at;
-    if (!word_is(word[1], "metadump")) {
+    bool meta = word_is(word[1], "mgdump");
+    if (!meta && !word_is(word[1], "metadump")) {
         return answer(line->parsed, error_unknown);
     }
     if (!word_is(word[2], "all") && !word_is(word[2], "hash") && !word_is(word[2], "1")) {
         return answer(line->parsed, error_class);
     }
     line->parsed->request->command = CMD_DUMP;
+    line->parsed->form.meta.verb = meta ? META_DUMP : '\0';
     return PARSE_REQUEST;
 }
 
@@ -434,7 +423,12 @@ static enum parse_verdict parse_line(struct parser *parser, struct slice input, 
         text.n--;
     }
     struct slice rest = text;
-    const struct key_verb *verb = find_key_verb(next_word(&rest));
+    struct slice word = next_word(&rest);
+    if (meta_owns(word)) {
+        parsed->consumed = (size_t)(newline - input.p) + 1;
+        return meta_parse(word.p[1], rest, parsed);
+    }
+    const struct key_verb *verb = find_key_verb(word);
     if (verb != NULL) {
         size_t consumed = (size_t)(rest.p - input.p);
         enum parse_verdict verdict =

@@ -12,7 +12,10 @@
 
 #include "net/protocol.h"
 
-enum { TEXT_LINE_MAX = 2048 };
+enum {
+    TEXT_LINE_MAX = 2048,
+    TEXT_BODY_MAX = 2147483647 - 2, /* the longest data block there is: with its line end it fits an int */
+};
 
 enum parse_verdict text_parse(struct parser *parser, struct slice input, struct parsed *parsed);
 

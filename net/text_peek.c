@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking ahead in text input, without judging it: what looks like a command has its key in the second word, get and
- * gets have keys in all further words, and the storage commands are followed by as many bytes as the fifth word says.
- * A wrong guess costs a useless fetch. */
+ * gets have keys in all further words, and the storage commands are followed by as many bytes as the fifth word says,
+ * of ms the third.  A wrong guess costs a useless fetch. */
 #include <string.h>
 
 #include "net/text_parse.h"
@@ -50,10 +50,9 @@ static struct slice next_line(struct look *look) {
     return line;
 }
 
+/* line: from the word with the body's length on. */
 static void skip_body(struct look *look, struct slice line) {
     uint64_t body = 0;
-    (void)word(&line); /* flags */
-    (void)word(&line); /* exptime */
     if (!number_u64(word(&line), &body) || body > look->rest.n || look->rest.n - body < 2) {
         look->rest.n = 0;
     } else {
@@ -80,6 +79,10 @@ static void look_at_line(struct look *look) {
     }
     add_key(look, word(&line));
     if (has_body(verb)) {
+        (void)word(&line); /* flags */
+        (void)word(&line); /* exptime */
+        skip_body(look, line);
+    } else if (slice_equal(verb, slice_str("ms"))) {
         skip_body(look, line);
     }
 }

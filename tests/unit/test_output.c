@@ -73,7 +73,8 @@ static void quiet(struct fixture *f, uint64_t stamp) {
 }
 
 static void part(struct fixture *f, const char *text, uint64_t stamp, uint32_t line, bool last) {
-    struct output_reply r = {.start = f->output.end, .stamp = stamp, .tag = TAG, .part = true, .last = last, .line = line};
+    struct output_reply r = {
+        .start = f->output.end, .stamp = stamp, .tag = TAG, .part = true, .last = last, .line = line};
     output_text(&f->output, text);
     output_fence(&f->output, &r, 0);
 }

@@ -4,34 +4,13 @@
 #include <stdlib.h>
 
 #include "src/base/buffer.h"
-#include "tests/unit/support_cmocka.h"
+#include "tests/unit/support_compose.h"
 
 static const struct reply_form plain;
 
-/* Composes into a fresh output and compares all of its bytes. */
 static void expect_n(const struct request *request, const struct response *response, const struct reply_form *form,
                      const char *expected, size_t n) {
-    struct output_pools pools;
-    struct output output;
-    struct iovec parts[64];
-    struct buffer text;
-    output_pools_init(&pools);
-    output_init(&output, &pools);
-    buffer_init(&text);
-    text_compose(&output, request, response, form, 1000);
-    assert_false(output.failed);
-    assert_int_equal(output_unsent(&output), n);
-    int count = output_gather(&output, SIZE_MAX, parts, 64);
-    for (int i = 0; i < count; i++) {
-        assert_ok(buffer_append(&text, parts[i].iov_base, parts[i].iov_len));
-    }
-    assert_int_equal(buffer_length(&text), n);
-    if (n > 0) {
-        assert_memory_equal(buffer_head(&text), expected, n);
-    }
-    output_clear(&output);
-    output_pools_free(&pools);
-    buffer_free(&text);
+    compose_expect(protocol_choose('g'), request, response, form, expected, n);
 }
 
 static void expect(const struct request *request, const struct response *response, const struct reply_form *form,
@@ -111,18 +90,10 @@ static void test_noreply_is_silent(void **state) {
     expect(&request, &failed, &form, "");
 }
 
-static struct item *new_item(const char *key, size_t n) {
-    struct item *item;
-    assert_ok(item_create(&item, slice_str(key), n));
-    memset(item_body(item), 'v', n);
-    item_set(item, 4294967295, 0, 0);
-    return item;
-}
-
 static void test_value(void **state) {
     (void)state;
     struct reply_form form = {.part = true};
-    struct item *item = new_item("k\xa0y", 3);
+    struct item *item = compose_item_of("k\xa0y", 3);
     struct request request = {.command = CMD_GET, .key = slice_str("k\xa0y")};
     struct response response = {.result = RESULT_HIT, .item = item, .cas = 77};
     expect(&request, &response, &form, "VALUE k\xa0y 4294967295 3\r\nvvv\r\n");
@@ -144,7 +115,7 @@ static void test_values_of_all_sizes(void **state) {
     (void)state;
     const size_t sizes[] = {0, 1, 3000, OUTPUT_COPY_MAX - 2, OUTPUT_COPY_MAX - 1, OUTPUT_COPY_MAX, 100000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct item *item = new_item("k", sizes[i]);
+        struct item *item = compose_item_of("k", sizes[i]);
         struct request request = {.command = CMD_GET, .key = slice_str("k")};
         struct response response = {.result = RESULT_HIT, .item = item};
         struct buffer expected;
@@ -185,8 +156,8 @@ static void test_refusals_carry_their_text(void **state) {
 
 static void test_dump_rows(void **state) {
     (void)state;
-    struct item *first = new_item("a b\x01~-._Z9", 0);
-    struct item *second = new_item("plain", 0);
+    struct item *first = compose_item_of("a b\x01~-._Z9", 0);
+    struct item *second = compose_item_of("plain", 0);
     item_set(second, 0, 5000, 0);
     assert_ok(item_set_cas(&first, 12));
     assert_ok(item_set_cas(&second, 13));

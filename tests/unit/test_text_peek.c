@@ -23,6 +23,7 @@ static void test_keys_of_a_pipeline(void **state) {
     struct parser parser = {0};
     const char *const keys[] = {"a", "bb", "c", "d", "e", "f", NULL};
     expect(&parser, "get a\r\nset bb 0 0 5\r\nget x\r\ngets c d\ndelete e\r\nincr f 1\r\n", keys, 16);
+    expect(&parser, "mg a v\r\nms bb 5 T0\r\nget x\r\nmd c\r\nmn\r\nma d\r\nms e 0\r\n\r\nmg f\r\n", keys, 16);
 }
 
 static void test_no_more_than_asked_for(void **state) {
