@@ -156,6 +156,7 @@ void log_begin_segment(struct log *log, struct log_segment *segment, const struc
     segment->base = header->base;
     segment->begun = log->current_at;
     segment->ended = false;
+    segment->begun_durably = header_written;
     *log->live_tail = segment;
     log->live_tail = &segment->next;
     lock_drop(&log->sync);
@@ -536,6 +537,7 @@ static void init_lists(struct log *log) {
     log->live_tail = &log->live;
     log->refused_min = SIZE_MAX;
     log->unsynced_max = LOG_UNSYNCED_MAX;
+    log->slow_micros = LOG_SLOW_MICROS;
     atomic_init(&log->awaited, UINT64_MAX);
     atomic_init(&log->wake_at, UINT64_MAX);
     lock_init(&log->append, LOCK_LOG_APPEND);
@@ -544,6 +546,7 @@ static void init_lists(struct log *log) {
     cond_init(&log->sync_wake);
     cond_init(&log->durable_moved);
     cond_init(&log->keeper_wake);
+    cond_init(&log->writer_wake);
 }
 
 static void free_segments(struct log_segment *segment) {
@@ -562,6 +565,7 @@ static void free_log(struct log *log) {
     free_segments(log->left);
     log_free_blocks(log->free_blocks);
     CHECK(log->waiters == NULL);
+    cond_destroy(&log->writer_wake);
     cond_destroy(&log->keeper_wake);
     cond_destroy(&log->durable_moved);
     cond_destroy(&log->sync_wake);
@@ -609,6 +613,8 @@ enum status log_start(struct log *log) {
     log->started = true;
     status = log_sync_start(log);
     if (status == ST_OK)
+        status = log_writer_start(log);
+    if (status == ST_OK)
         status = log_keeper_start(log);
     return status;
 }
@@ -636,6 +642,7 @@ void log_close(struct log **log) {
         return;
     CHECK_OBJ(closing, LOG_MAGIC);
     log_keeper_stop(closing);
+    log_writer_stop(closing);
     log_sync_stop(closing);
     if (closing->started)
         finish(closing);

@@ -13,8 +13,8 @@
  * number of times, log_start (new segment with base = max(last LSN, last base) + 2^32, sync thread).  Repeatable if
  * killed at any point.
  *
- * Threads: append, reserve, write, marks: any.  open, replay, start, close: one.  The log has two of its own: one
- * syncs, one prepares and recycles segments.  log_internal.h has the map. */
+ * Threads: append, reserve, write, marks: any.  open, replay, start, close: one.  The log has three of its own: one
+ * syncs, one prepares and recycles segments, one writes when workers should not.  log_internal.h has the map. */
 #ifndef COFFER_STORAGE_LOG_H
 #define COFFER_STORAGE_LOG_H
 
@@ -103,7 +103,7 @@ void log_on_room(struct log *log, void (*on_room)(void *arg), void *arg);
 uint64_t log_append(struct log *log, struct log_record *record);
 
 /* Writes everything appended so far, unless another thread holds the token (it looks again after its write, so
- * nothing is forgotten).  Does not wait for a sync. */
+ * nothing is forgotten), or writes have become slow (then the log's own writer does it).  Does not wait for a sync. */
 void log_write(struct log *log);
 
 uint64_t log_last(const struct log *log); /* highest LSN given out, or the base */

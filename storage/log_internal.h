@@ -2,7 +2,7 @@
 /* log_internal: what the log's own files share.
  *
  *   log.c           appending, reservations, waiters, opening and closing
- *   log_write.c     the write token: memory to file
+ *   log_write.c     the write token: memory to file; the writer thread
  *   log_sync.c      the sync thread, attest-only groups
  *   log_segments.c  files: creating, the keeper thread that prepares and recycles them
  *   log_recover.c   the scan at start: chain of headers, end of the log, damage or torn tail
@@ -40,6 +40,7 @@ enum {
     LOG_NAME_BYTES = 17,      /* sixteen hexadecimal digits */
     LOG_BLOCK_MAX = 256 << 10,
     LOG_BLOCKS_KEEP = 16,     /* idle blocks kept for the next burst */
+    LOG_SLOW_MICROS = 50000,  /* a write that takes longer is of a stalled disk */
     LOG_SPARES = 2,           /* segments kept prepared beyond what is asked for */
 };
 
@@ -81,6 +82,7 @@ struct log_segment {
     uint64_t begun; /* log->current_at while it was current */
     bool ended;     /* sealed */
     bool syncing;   /* the sync thread is using fd */
+    bool begun_durably; /* its header page has been synced: a start finds it */
 
     atomic_bool unsynced;  /* written to since the last sync began */
     atomic_bool in_memory; /* its image is not wholly written */
@@ -99,6 +101,7 @@ struct log {
     void *on_room_arg;
     uint64_t incarnation;
     uint64_t unsynced_max; /* LOG_UNSYNCED_MAX */
+    uint64_t slow_micros;  /* LOG_SLOW_MICROS */
     struct log_recovery *recovery; /* until log_start; owned by the thread that opens */
     bool started;
 
@@ -131,13 +134,13 @@ struct log {
 
     /* sync lock: the list of segments, and what the sync thread and the keeper are told */
     struct lock sync;
-    struct cond sync_wake, durable_moved, keeper_wake;
+    struct cond sync_wake, durable_moved, keeper_wake, writer_wake;
     struct log_segment *live, **live_tail; /* current and older ones, oldest first */
     uint64_t forced;      /* log_make_durable wants the log durable up to here */
-    bool sync_stop, keeper_stop, keeper_work;
+    bool sync_stop, keeper_stop, keeper_work, writer_stop, writer_work;
     uint64_t sync_micros_max;
-    pthread_t sync_thread, keeper_thread;
-    bool sync_running, keeper_running;
+    pthread_t sync_thread, keeper_thread, writer_thread;
+    bool sync_running, keeper_running, writer_running;
 
     /* keeper thread (and whoever starts and stops it) */
     uint64_t last_name; /* the highest number given to a file */
@@ -146,6 +149,7 @@ struct log {
     /* atomics */
     _Atomic uint64_t last, written, durable, applied;
     _Atomic uint64_t wake_at; /* the sync thread wants to be woken when `written` gets here */
+    _Atomic uint64_t slow_until; /* workers leave writing to the writer thread; 0: has never been slow */
     _Atomic uint64_t backlog;
     _Atomic uint64_t files_bytes, files;
     _Atomic uint64_t writes, written_bytes, syncs;
@@ -180,8 +184,10 @@ void log_free_blocks(struct log_block *block);
 
 /* ---- log_write.c ---- */
 
-/* Writes what is closed or can be closed, unless somebody else is at it; `even_idle`: also attest-only groups. */
+/* Writes what is appended, unless somebody else is at it; `even_idle`: also attest-only groups. */
 void log_write_out(struct log *log, bool even_idle);
+enum status log_writer_start(struct log *log) MUST_CHECK;
+void log_writer_stop(struct log *log);
 
 /* ---- log_sync.c ---- */
 
@@ -199,7 +205,7 @@ bool log_segment_number(const char *name, uint64_t *seq);
 enum status log_file_create(struct log *log, const char *name, int *fd) MUST_CHECK;
 struct log_segment *log_segment_new(uint64_t seq, int fd, uint64_t bytes);
 void log_segment_free(struct log_segment **segment); /* closes its file */
-/* Sync lock.  The tree has all of it, and nobody needs its file any more. */
+/* Sync lock.  The tree has all of it, nobody needs its file any more, and the log can begin at the next one. */
 bool log_can_retire(const struct log *log, const struct log_segment *segment);
 enum status log_keeper_start(struct log *log) MUST_CHECK;
 void log_keeper_stop(struct log *log);

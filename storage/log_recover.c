@@ -658,7 +658,7 @@ static enum status hand_over(struct log *log, const struct log_file *used) {
                 continue;
             segment->base = link->base;
             segment->last = link->last;
-            segment->ended = true;
+            segment->ended = segment->begun_durably = true;
             segment->begun = log->current_at;
             log->current_at += link->end;
         }

@@ -168,9 +168,10 @@ static void add_spare(struct log *log, struct log_segment *segment) {
     lock_drop(&log->append);
 }
 
+/* Without the next segment's header a start would find no segment that begins at or below `applied`. */
 bool log_can_retire(const struct log *log, const struct log_segment *segment) {
-    return segment->ended && segment->last <= atomic_load(&log->applied) && !segment->syncing &&
-           !atomic_load(&segment->unsynced) && !atomic_load(&segment->in_memory);
+    return segment->next != NULL && segment->next->begun_durably && segment->last <= atomic_load(&log->applied) &&
+           !segment->syncing && !atomic_load(&segment->unsynced) && !atomic_load(&segment->in_memory);
 }
 
 /* The oldest segments that the tree has wholly, as a list. */
@@ -178,7 +179,7 @@ static struct log_segment *take_retired(struct log *log) {
     struct log_segment *first = NULL, **tail = &first;
 
     lock_take(&log->sync);
-    while (log->live->next != NULL && log_can_retire(log, log->live)) {
+    while (log_can_retire(log, log->live)) {
         *tail = log->live;
         tail = &log->live->next;
         log->live = log->live->next;

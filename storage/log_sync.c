@@ -37,6 +37,7 @@ static enum status sync_segments(struct log *log) {
             log_fail(log, "syncing", segment->seq);
         lock_take(&log->sync);
         segment->syncing = false;
+        segment->begun_durably |= status == ST_OK;
     }
     return status;
 }
@@ -128,7 +129,8 @@ static void attest(struct log *log, struct sync_state *state) {
 
 static void write_again(struct log *log) {
     atomic_store(&log->stalled, false);
-    log_write(log);
+    log_write_out(log, false);
+    log_room_check(log);
 }
 
 /* Sync lock, dropped while it works or sleeps. */

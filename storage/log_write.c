@@ -6,14 +6,25 @@
  * it), so it is copied under the lock, with zeros behind the group.  It is written again with that next group.
  *
  * Nothing is forgotten: whoever finds the token taken has appended before it looked, and the holder looks again after
- * it gave the token back.  Both sides exchange the token, so the one that came later sees what the other did. */
+ * it gave the token back.  Both sides exchange the token, so the one that came later sees what the other did.
+ *
+ * The writer thread helps where a worker would be kept from its clients: it goes on where one has written several
+ * rounds for others, and after a write that took long (a stalled disk) it writes alone until that is a while ago, so
+ * that a stall catches one worker, once. */
+#include <limits.h>
 #include <string.h>
 
 #include "src/base/check.h"
+#include "src/base/clock.h"
 #include "src/base/io.h"
+#include "src/base/thread.h"
 #include "storage/log_internal.h"
 
-enum { STEP_BLOCKS = 16 };
+enum {
+    STEP_BLOCKS = 16,
+    WORKER_ROUNDS = 3, /* that a worker writes for others before it goes back to its own clients */
+    CALM_MICROS = 200000,
+};
 
 struct step {
     struct log_segment *segment;
@@ -200,8 +211,19 @@ static void step_failed(struct log *log, const struct step *step, enum status st
     }
 }
 
-/* The token is held. */
-static enum status write_pending(struct log *log) {
+static enum status timed_step(struct log *log, const struct step *step) {
+    uint64_t begun = clock_micros(), now;
+    enum status status = write_step(log, step);
+
+    now = clock_micros();
+    if (now - begun > log->slow_micros)
+        atomic_store(&log->slow_until, now + CALM_MICROS);
+    return status;
+}
+
+/* The token is held.  Writes what is appended now; `even_idle`: until nothing is left, attest-only groups too. */
+static enum status write_round(struct log *log, bool even_idle) {
+    uint64_t upto = log_last(log);
     struct step step;
 
     while (!atomic_load(&log->failed)) {
@@ -213,33 +235,97 @@ static enum status write_pending(struct log *log) {
         lock_drop(&log->append);
         if (!more)
             return ST_OK;
-        status = write_step(log, &step);
+        status = timed_step(log, &step);
         if (status != ST_OK) {
             step_failed(log, &step, status);
             return status;
         }
         step_done(log, &step);
+        if (!even_idle && log_written(log) >= upto)
+            return ST_OK;
     }
     return ST_READ_ONLY;
 }
 
-void log_write_out(struct log *log, bool even_idle) {
+/* True: `rounds` have been used up and there is still more. */
+static bool write_rounds(struct log *log, bool even_idle, unsigned rounds) {
     while (even_idle || log_last(log) > log_written(log)) {
         enum status status;
 
+        if (rounds-- == 0)
+            return true;
         if (atomic_load(&log->failed) || atomic_exchange(&log->token, true))
             break;
-        status = write_pending(log);
+        status = write_round(log, even_idle);
         atomic_exchange(&log->token, false);
         if (status != ST_OK)
             break;
         even_idle = false;
     }
+    return false;
+}
+
+void log_write_out(struct log *log, bool even_idle) {
+    (void)write_rounds(log, even_idle, UINT_MAX);
+}
+
+static void kick_writer(struct log *log) {
+    lock_take(&log->sync);
+    log->writer_work = true;
+    cond_signal(&log->writer_wake);
+    lock_drop(&log->sync);
+}
+
+static bool writing_is_slow(struct log *log) {
+    uint64_t until = atomic_load_explicit(&log->slow_until, memory_order_relaxed);
+    return until != 0 && clock_micros() < until;
 }
 
 void log_write(struct log *log) {
     CHECK_OBJ(log, LOG_MAGIC);
-    if (!atomic_load(&log->stalled))
-        log_write_out(log, false);
+    if (log_last(log) > log_written(log) && !atomic_load(&log->stalled))
+        if (writing_is_slow(log) || write_rounds(log, false, WORKER_ROUNDS))
+            kick_writer(log);
     log_room_check(log);
+}
+
+/* ---- the writer thread ---- */
+
+static void *writer_main(void *arg) {
+    struct log *log = arg;
+
+    CHECK_OBJ(log, LOG_MAGIC);
+    lock_take(&log->sync);
+    while (!log->writer_stop) {
+        if (!log->writer_work) {
+            cond_wait(&log->writer_wake, &log->sync);
+            continue;
+        }
+        log->writer_work = false;
+        lock_drop(&log->sync);
+        if (!atomic_load(&log->stalled))
+            log_write_out(log, false);
+        log_room_check(log);
+        lock_take(&log->sync);
+    }
+    lock_drop(&log->sync);
+    return NULL;
+}
+
+enum status log_writer_start(struct log *log) {
+    enum status status = thread_start(&log->writer_thread, "log-writer", writer_main, log);
+
+    log->writer_running = status == ST_OK;
+    return status;
+}
+
+void log_writer_stop(struct log *log) {
+    if (!log->writer_running)
+        return;
+    lock_take(&log->sync);
+    log->writer_stop = true;
+    cond_signal(&log->writer_wake);
+    lock_drop(&log->sync);
+    thread_join(log->writer_thread);
+    log->writer_running = false;
 }
