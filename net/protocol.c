@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/protocol.h"
 
+#include "net/binary_compose.h"
+#include "net/binary_format.h"
+#include "net/binary_parse.h"
 #include "net/text_compose.h"
 #include "net/text_parse.h"
-
-enum { BINARY_REQUEST = 0x80 };
 
 static const struct protocol text = {
     .name = "text",
@@ -18,6 +19,16 @@ static const struct protocol text = {
     .line_end = 2,
 };
 
+static const struct protocol binary = {
+    .name = "binary",
+    .parse = binary_parse,
+    .peek = binary_peek,
+    .compose = binary_compose,
+    .refuse = binary_refuse,
+    .lost = binary_lost,
+    .no_memory = "Out of memory",
+};
+
 const struct protocol *protocol_choose(char first_byte) {
-    return (unsigned char)first_byte == BINARY_REQUEST ? NULL : &text;
+    return (unsigned char)first_byte == BINARY_REQUEST ? &binary : &text;
 }

@@ -82,7 +82,6 @@ struct protocol {
     unsigned line_end;     /* bytes behind a body: 2 for "\r\n", or 0 */
 };
 
-/* NULL: none that we speak. */
 const struct protocol *protocol_choose(char first_byte);
 
 #endif

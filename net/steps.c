@@ -168,15 +168,6 @@ static enum outcome begin_constant(struct connection *c, const struct parsed *pa
     return go(c, c->skip > 0 ? STEP_SWALLOW : STEP_EXECUTE);
 }
 
-static bool choose_protocol(struct connection *c) {
-    c->protocol = protocol_choose(*input_bytes(&c->input).p);
-    if (c->protocol == NULL) {
-        log_debug(c->home->shared->env->logger, "<%d closing: it speaks a protocol that we do not", c->transport.fd);
-        return false;
-    }
-    return true;
-}
-
 /* Whether something has to happen before another request may be taken from the input. */
 static bool must_pause(struct connection *c, enum outcome *outcome) {
     if (input_empty(&c->input)) {
@@ -188,8 +179,6 @@ static bool must_pause(struct connection *c, enum outcome *outcome) {
         *outcome = go(c, STEP_WRITE);
     } else if (c->slots.count >= HOME_SLOTS_MAX) {
         *outcome = go(c, STEP_PARKED);
-    } else if (c->protocol == NULL && !choose_protocol(c)) {
-        *outcome = give_up(c);
     } else {
         return false;
     }
@@ -217,6 +206,9 @@ static enum outcome step_parse(struct connection *c) {
     enum outcome outcome;
     if (must_pause(c, &outcome)) {
         return outcome;
+    }
+    if (c->protocol == NULL) {
+        c->protocol = protocol_choose(*input_bytes(&c->input).p);
     }
     look_ahead(c);
     struct slot *slot = slot_take(&c->home->slots, c);

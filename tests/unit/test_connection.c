@@ -107,12 +107,6 @@ static void test_quit_closes_behind_its_replies(void **state) {
     expect_end(f->client);
 }
 
-static void test_binary_is_turned_away(void **state) {
-    struct fixture *f = *state;
-    ask(f->client, "\x80\x0b");
-    expect_end(f->client);
-}
-
 static void test_half_closed_client_is_answered(void **state) {
     struct fixture *f = *state;
     struct buffer requests;
@@ -369,7 +363,6 @@ int main(void) {
         TEST(test_bodies_in_flight_are_bounded),
         TEST(test_bad_data_block),
         TEST(test_quit_closes_behind_its_replies),
-        TEST(test_binary_is_turned_away),
         TEST(test_half_closed_client_is_answered),
         TEST(test_requests_of_a_gone_client_are_executed),
         TEST(test_reads_run_side_by_side),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* No reply leaves before what it has seen is as durable as promised, and none that never will be. */
+#include "tests/unit/support_packet.h"
 #include "tests/unit/support_stage.h"
 
 /* ---- more strings ---- */
@@ -111,6 +112,32 @@ static void test_log_fails_amid_a_multi_get(void **state) {
     expect(f->client, B END);
 }
 
+/* A quiet request that is lost says so itself, in its own name, in front of the answer that would hide it. */
+static void test_lost_quiet_packet_is_told(void **state) {
+    struct fixture *f = *state;
+    const struct packet_of asked[] = {
+        {.opcode = BINARY_SETQ, .key = "x", .extras = "0000000000000000", .value = "1"},
+        {.opcode = BINARY_SETQ, .key = "x", .extras = "0000000500000000", .value = "1"},
+        {.opcode = BINARY_GETK, .key = "b"},
+    };
+    const struct packet_of told[] = {
+        {.opcode = BINARY_SETQ, .status = BINARY_INTERNAL, .value = "Write failed: the store is read-only"},
+        {.opcode = BINARY_GETK, .extras = "00000000", .key = "b", .value = "v"},
+    };
+    send_packets(f->client, asked, 3);
+    expect_nothing(f, f->client);
+    fail_log();
+    expect_packets(f->client, told, 2);
+}
+
+static void test_lost_quiet_meta_command_is_told(void **state) {
+    struct fixture *f = *state;
+    ask(f->client, "ms x 1 F5 q\r\n1\r\nms x 1 F0 q\r\n1\r\nmg b v\r\n");
+    expect_nothing(f, f->client);
+    fail_log();
+    expect(f->client, FAILED "VA 1\r\nv\r\n");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -121,6 +148,8 @@ int main(void) {
         TEST(test_held_replies_fail_with_the_log),
         TEST(test_lost_noreply_write_closes),
         TEST(test_log_fails_amid_a_multi_get),
+        TEST(test_lost_quiet_packet_is_told),
+        TEST(test_lost_quiet_meta_command_is_told),
     };
     return cmocka_run_group_tests_name("connection_durability", tests, NULL, NULL);
 }
