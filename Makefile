@@ -144,7 +144,7 @@ $(OUT)/crash/%: $(OUT)/obj/tests/crash/%.o $(library)
 # ---- Running.
 
 run: all
-	$(OUT)/cofferd -l 127.0.0.1 -p 11211 -H ./coffer-data $(ARGS)
+	$(OUT)/cofferd $(ARGS)
 
 setup:
 	scripts/setup
