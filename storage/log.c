@@ -207,7 +207,9 @@ static void make_place(struct log *log, size_t record_bytes) {
 }
 
 uint64_t log_file_room(const struct log *log) {
-    return log->config.segment_bytes - log_align(log->position, LOG_SECTOR) + log->spare_count * log->capacity;
+    unsigned usable = log->spare_count > 0 ? log->spare_count - 1 : 0;
+
+    return log->config.segment_bytes - log_align(log->position, LOG_SECTOR) + usable * log->capacity;
 }
 
 bool log_attest(struct log *log) {

@@ -14,12 +14,14 @@
  * `spares` when prepared, then `live`; and on `images` from its first byte until its last one is written.
  *
  * Room, all in bytes of file, under the append lock:
- *     room = rest of the current segment behind the next sector boundary + capacity of all spares
+ *     room = rest of the current segment behind the next sector boundary + capacity of all spares but the last
  *     reserved <= room, always
  * A record in a group of its own takes at most U = whole sectors for group header and record; when it does not fit
  * into what is left of a segment, less than U is left and is lost.  So appending lowers `room` by at most 2 U, which
  * is what log_record_room says and what the append takes from `reserved`; hence a record with a reservation always
  * finds its place, if need be in a spare.  Attest-only groups take a sector only where room > reserved.
+ *
+ * The last spare is kept for the next start, which needs a segment also when the disk is full.
  *
  * Memory: blocks for all that is reserved are allocated by log_reserve (blocks_needed), so appending never
  * allocates. */

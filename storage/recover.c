@@ -5,6 +5,7 @@
  * replay has passed M (the tree may hold newer records than the ones being replayed, and tree plus log is consistent
  * only from M on), so until then the DIRTY budget may be exceeded; after that, checkpoints are run in between. */
 #include "src/base/check.h"
+#include "storage/ballast.h"
 #include "storage/item.h"
 #include "storage/store_internal.h"
 
@@ -69,6 +70,8 @@ static enum status replay_record(void *arg, const struct log_record *record) {
     if (status == ST_OK && record->lsn >= replay->m && table_bytes_dirty(store->table) > store->config.memory / 2) {
         struct checkpoint_limits limits = {.upto = record->lsn, .replaying = true};
         status = checkpoint_run(store, &limits);
+        if (status == ST_NO_SPACE && ballast_release(store))
+            status = checkpoint_run(store, &limits);
     }
     if (replay->done % 4096 == 0 && clock_micros() - replay->reported_micros > PROGRESS_MICROS) {
         replay->reported_micros = clock_micros();
@@ -116,6 +119,8 @@ enum status recover_run(struct store *store) {
     if (status != ST_OK)
         return status;
     status = log_start(store->log);
+    if (status == ST_NO_SPACE && ballast_release(store))
+        status = log_start(store->log);
     if (status != ST_OK)
         return status;
     (void)fault_hit(store->config.faults, FAULT_RECOVERY_REPLAYED);

@@ -6,6 +6,7 @@
  * that grows, and writers that would have to wait for it get its error instead. */
 #include "src/base/check.h"
 #include "src/base/thread.h"
+#include "storage/ballast.h"
 #include "storage/item.h"
 #include "storage/store_internal.h"
 
@@ -103,6 +104,8 @@ static enum status run_checkpoint(struct store *store) {
     struct checkpoint_limits limits = {.upto = log_last(store->log)};
     enum status status = checkpoint_run(store, &limits);
 
+    if (status == ST_NO_SPACE && ballast_release(store))
+        status = checkpoint_run(store, &limits);
     if (status != ST_OK) {
         report_failure(store, "checkpoint", status);
         return status;
@@ -125,6 +128,7 @@ static uint64_t work(struct store *store, bool asked, uint64_t *pause) {
             report_failure(store, "expiry", status);
     }
     if (status == ST_OK) {
+        ballast_fill(store);
         *pause = PAUSE_FIRST_MICROS;
         return more ? 0 : IDLE_MICROS;
     }

@@ -172,7 +172,9 @@ static void test_full_log_waits_for_the_tree(void **state) {
         log_figures(t.log, &figures);
         assert_int_equal(figures.segments, LOG_TEST_SEGMENTS);
         assert_int_equal(figures.bytes, LOG_TEST_SEGMENTS * LOG_TEST_SEGMENT);
-        assert_true(figures.since_applied > (LOG_TEST_SEGMENTS - 2) * LOG_TEST_SEGMENT);
+        /* all but what is left of the current one, and the last spare, which is the next start's */
+        assert_true(figures.since_applied > (LOG_TEST_SEGMENTS - 3) * LOG_TEST_SEGMENT);
+        assert_true(figures.since_applied <= (LOG_TEST_SEGMENTS - 1) * LOG_TEST_SEGMENT);
         before = atomic_load(&calls);
         assert_ok(log_make_durable(t.log, log_last(t.log)));
         assert_status(log_reserve(t.log, LOG_TEST_SEGMENT), ST_AGAIN);
@@ -186,6 +188,25 @@ static void test_full_log_waits_for_the_tree(void **state) {
     log_test_close(&t);
     assert_ok(log_test_open(&t));
     assert_int_equal(t.findings.records, 0);
+    log_test_remove(&t);
+}
+
+/* Also the log that was filled until nothing more went in: killed there, with no room for another file, it starts. */
+static void test_full_log_starts_on_a_full_disk(void **state) {
+    struct log_test t, killed;
+    atomic_uint calls = 0;
+    uint64_t number;
+
+    (void)state;
+    start_with_room_call(&t, &calls);
+    number = fill_up(&t, 0);
+    log_test_copy(&killed, &t);
+    assert_ok(faults_set(killed.faults, "LOG_ZERO:*:enospc"));
+    assert_ok(log_test_open(&killed));
+    log_test_expect(&killed, 0, number);
+    assert_ok(log_start(killed.log));
+    log_test_put(&killed, number); /* a delete, say */
+    log_test_remove(&killed);
     log_test_remove(&t);
 }
 
@@ -233,7 +254,7 @@ static void test_unreserve_makes_room(void **state) {
         else
             usleep(STEP_MICROS);
     }
-    assert_true(held >= (LOG_TEST_SEGMENTS - 2) * LOG_TEST_SEGMENT);
+    assert_true(held >= (LOG_TEST_SEGMENTS - 3) * LOG_TEST_SEGMENT);
     atomic_store(&calls, 0);
     log_unreserve(t.log, held);
     WAIT_UNTIL(atomic_load(&calls) > 0);
@@ -538,6 +559,7 @@ int main(void) {
         cmocka_unit_test(test_replay_ends_where_the_caller_wants),
         cmocka_unit_test(test_findings),
         cmocka_unit_test(test_full_log_waits_for_the_tree),
+        cmocka_unit_test(test_full_log_starts_on_a_full_disk),
         cmocka_unit_test(test_applied_keeps_what_a_restart_needs),
         cmocka_unit_test(test_unreserve_makes_room),
         cmocka_unit_test(test_reserved_room_is_there),
