@@ -49,7 +49,7 @@ static void collect(void *arg, struct item *item) {
 
     if (slice_compare(key, slice_of(scan->after, scan->after_length)) <= 0 && scan->after_length > 0)
         return;
-    if (key.n < scan->prefix.n || memcmp(key.p, scan->prefix.p, scan->prefix.n) != 0)
+    if (key.n < scan->prefix.n || !slice_equal(slice_of(key.p, scan->prefix.n), scan->prefix))
         return;
     item_ref(item);
     job->dirty[job->count++] = (struct found){item, item->access, item->fetched};
