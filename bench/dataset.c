@@ -14,12 +14,14 @@ enum {
     OFFSETS = 1 << 15, /* where in the pattern a value can begin */
     BLOCK = 128,       /* compressible and random bytes alternate within each */
     FILLER = 'c',
+    HASHED = 32, /* digits of a hashed key */
 };
 
 struct dataset {
     unsigned magic;
     size_t prefix_size;
     size_t digits; /* at least so many */
+    bool hashed;
     size_t key_max;
     size_t value_min, value_max;
     uint64_t seed;
@@ -46,7 +48,9 @@ enum status dataset_create(struct dataset **dataset, const struct dataset_config
     size_t prefix = strlen(config->prefix);
     size_t digits = digits_of(config->keys - 1);
     *dataset = NULL;
-    if (config->key_size != 0) {
+    if (config->hashed) {
+        digits = HASHED;
+    } else if (config->key_size != 0) {
         if (config->key_size < prefix + digits) {
             return ST_LIMIT;
         }
@@ -61,7 +65,8 @@ enum status dataset_create(struct dataset **dataset, const struct dataset_config
     }
     made->magic = DATASET_MAGIC;
     made->prefix_size = prefix;
-    made->digits = config->key_size == 0 ? 1 : digits;
+    made->digits = config->key_size == 0 && !config->hashed ? 1 : digits;
+    made->hashed = config->hashed;
     made->key_max = prefix + digits;
     made->value_min = config->value_min;
     made->value_max = config->value_max;
@@ -94,11 +99,24 @@ size_t dataset_key_size(const struct dataset *dataset, uint64_t id) {
     return dataset->prefix_size + (digits > dataset->digits ? digits : dataset->digits);
 }
 
+/* Bijections of the number, so that keys differ; the second half only looks random. */
+static char *hashed_digits(uint64_t id, char *out) {
+    static const char hexadecimal[] = "0123456789abcdef";
+    uint64_t halves[] = {random_mix(id), random_mix(~id)};
+    for (unsigned i = 0; i < HASHED; i++) {
+        *out++ = hexadecimal[halves[i / 16] >> 4 * (i % 16) & 15];
+    }
+    return out;
+}
+
 char *dataset_key(const struct dataset *dataset, uint64_t id, char *out) {
     char digits[NUMBER_DIGITS];
-    size_t n = number_print(digits, id);
     memcpy(out, dataset->prefix, dataset->prefix_size);
     out += dataset->prefix_size;
+    if (dataset->hashed) {
+        return hashed_digits(id, out);
+    }
+    size_t n = number_print(digits, id);
     if (n < dataset->digits) {
         memset(out, '0', dataset->digits - n);
         out += dataset->digits - n;

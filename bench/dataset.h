@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dataset: keys and values, both computed from a key's number, so that any value read can be checked.
  *
- * A key is the prefix and its number, filled with zeros up to the key size.  A value is 8 bytes that only
+ * A key is the prefix and its number, filled with zeros up to the key size, or a hash of it.  A value is 8 bytes that only
  * this key has, then a slice of one shared pattern at an offset that the key decides; its length follows from
  * the key too. The pattern is random bytes, of which a given part can be made compressible.
  *
@@ -21,6 +21,7 @@ enum { DATASET_KEY_MAX = 1024 };
 struct dataset_config {
     const char *prefix;
     size_t key_size; /* 0: no zeros in front of the number */
+    bool hashed;     /* keys are the prefix and 32 hexadecimal digits; key_size does not matter */
     size_t value_min, value_max;
     unsigned compressible; /* percent */
     uint64_t keys;

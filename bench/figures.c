@@ -34,7 +34,6 @@ static void fill_server(struct figures *figures, const struct outcome *outcome) 
     figures->server_cores = (user + system) / outcome->seconds;
     figures->server_resident = (double)after->resident;
     figures->server_anonymous = (double)after->anonymous;
-    figures->server_written = after->io_known ? (double)(after->written - before->written) : NAN;
 }
 
 void figures_fill(struct figures *figures, const struct outcome *outcome, const struct tally_row *row) {
@@ -62,10 +61,13 @@ void figures_fill(struct figures *figures, const struct outcome *outcome, const 
         .server_cores = NAN,
         .server_resident = NAN,
         .server_anonymous = NAN,
-        .server_written = NAN,
+        .device_written = NAN,
     };
     if (outcome->sampled) {
         fill_server(figures, outcome);
+    }
+    if (outcome->device_known) {
+        figures->device_written = (double)(outcome->device_after - outcome->device_before);
     }
 }
 

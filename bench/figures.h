@@ -7,7 +7,7 @@
 #include "bench/report.h"
 
 /* X(name, decimals): latencies in microseconds; the server's and the client's CPU in microseconds for each
- * request of the phase; bytes are bytes. */
+ * request of the phase; bytes are bytes; device_written by anybody. */
 /* clang-format off */
 #define FIGURES_TABLE(X) \
     X(seconds, 3) \
@@ -33,7 +33,7 @@
     X(server_cores, 3) \
     X(server_resident, 0) \
     X(server_anonymous, 0) \
-    X(server_written, 0)
+    X(device_written, 0)
 /* clang-format on */
 
 struct figures {

@@ -87,7 +87,7 @@ static void print_row(const char *phase, const char *name, const struct figures 
 }
 
 static void print_usage(const struct report *report, const struct figures *figures, FILE *out) {
-    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
     double client = figures->client_cpu_us * figures->requests_per_s / 1e6;
     if (report->settings->multi > 1) {
         fprintf(out, "        keys    %s a second\n", grouped(a, figures->keys_per_s));
@@ -95,11 +95,13 @@ static void print_usage(const struct report *report, const struct figures *figur
     if (isfinite(figures->server_cpu_us)) {
         fprintf(out,
                 "        server  %.2f us CPU a request (%.2f user, %.2f system), %.2f cores; %s resident (%s "
-                "anonymous), %s written\n",
+                "anonymous)\n",
                 figures->server_cpu_us, figures->server_user_us, figures->server_system_us,
                 figures->server_cores, megabytes(a, figures->server_resident),
-                megabytes(b, figures->server_anonymous),
-                isfinite(figures->server_written) ? megabytes(c, figures->server_written) : "unknown");
+                megabytes(b, figures->server_anonymous));
+    }
+    if (isfinite(figures->device_written)) {
+        fprintf(out, "        device  %s written, by anybody\n", megabytes(a, figures->device_written));
     }
     fprintf(out, "        client  %.2f us CPU a request, %.2f cores%s\n", figures->client_cpu_us, client,
             client > 0.95 * (double)report->settings->threads

@@ -19,6 +19,8 @@ struct outcome {
     double client_cpu; /* seconds */
     bool sampled;
     struct sample before, after; /* the server, if sampled */
+    bool device_known;
+    uint64_t device_before, device_after; /* bytes written to the device, ever */
 };
 
 struct report {

@@ -85,6 +85,7 @@ static enum status open_dataset(struct run *run) {
     struct dataset_config config = {
         .prefix = settings->prefix,
         .key_size = settings->key_size,
+        .hashed = settings->hashed,
         .value_min = settings->size_min,
         .value_max = settings->size_max,
         .compressible = (unsigned)settings->compressible,
@@ -264,6 +265,19 @@ static enum status sample_server(const struct run *run, struct sample *sample) {
     return status;
 }
 
+/* Outside the measured time: it waits for the filesystem to write everything. */
+static enum status sample_device(const struct run *run, uint64_t *written) {
+    const char *directory = run->settings->device_of;
+    if (directory[0] == '\0') {
+        return ST_OK;
+    }
+    enum status status = sampler_device(directory, written);
+    if (status != ST_OK) {
+        complain("%s: cannot tell what its device has written (no such directory, or no one device)", directory);
+    }
+    return status;
+}
+
 /* The tally and time of all threads together. */
 static enum status collect(struct run *run, struct outcome *outcome) {
     enum status status = tally_create(&outcome->tally);
@@ -283,14 +297,21 @@ static enum status measure(struct run *run, const struct phase *phase) {
     run->phase.stop = &run->stop;
     outcome->phase = phase->name;
     outcome->sampled = run->settings->pid != 0;
+    outcome->device_known = run->settings->device_of[0] != '\0';
+    enum status status = sample_device(run, &outcome->device_before);
     double cpu = sampler_own_cpu();
-    enum status status = sample_server(run, &outcome->before);
+    if (status == ST_OK) {
+        status = sample_server(run, &outcome->before);
+    }
     if (status == ST_OK) {
         status = run_threads(run);
     }
     outcome->client_cpu = sampler_own_cpu() - cpu;
     if (status == ST_OK) {
         status = sample_server(run, &outcome->after);
+    }
+    if (status == ST_OK) {
+        status = sample_device(run, &outcome->device_after);
     }
     if (status == ST_OK) {
         status = collect(run, outcome);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/sampler.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { TEXT = 8192 };
+enum { TEXT = 8192, SECTOR = 512 /* the unit of /sys, whatever the device */ };
 
 /* The whole file as a string. */
-static enum status read_file(pid_t pid, const char *name, char text[TEXT]) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+static enum status read_file(const char *path, char text[TEXT]) {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return ST_NOT_FOUND;
@@ -21,6 +22,12 @@ static enum status read_file(pid_t pid, const char *name, char text[TEXT]) {
     text[n] = '\0';
     fclose(file);
     return n == 0 ? ST_NOT_FOUND : ST_OK;
+}
+
+static enum status read_process(pid_t pid, const char *name, char text[TEXT]) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return read_file(path, text);
 }
 
 /* The number behind a name that begins a line, 0 if it is not there. */
@@ -54,20 +61,46 @@ static enum status read_times(const char *stat, struct sample *sample) {
 enum status sampler_read(pid_t pid, struct sample *sample) {
     char text[TEXT];
     memset(sample, 0, sizeof *sample);
-    enum status status = read_file(pid, "stat", text);
+    enum status status = read_process(pid, "stat", text);
     if (status == ST_OK) {
         status = read_times(text, sample);
     }
     if (status == ST_OK) {
-        status = read_file(pid, "status", text);
+        status = read_process(pid, "status", text);
     }
     if (status == ST_OK) {
         sample->resident = field(text, "VmRSS:") * 1024;
         sample->anonymous = field(text, "RssAnon:") * 1024;
-        sample->io_known = read_file(pid, "io", text) == ST_OK;
-        sample->written = sample->io_known ? field(text, "write_bytes:") : 0;
     }
     return status;
+}
+
+/* Sectors written are the 7th field. */
+static enum status read_sectors(dev_t device, uint64_t *written) {
+    char path[64], text[TEXT];
+    uint64_t sectors;
+    snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
+    enum status status = read_file(path, text);
+    if (status != ST_OK) {
+        return status;
+    }
+    if (sscanf(text, "%*s %*s %*s %*s %*s %*s %" SCNu64, &sectors) != 1) {
+        return ST_CORRUPT;
+    }
+    *written = sectors * SECTOR;
+    return ST_OK;
+}
+
+enum status sampler_device(const char *directory, uint64_t *written) {
+    struct stat stat;
+    *written = 0;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return ST_NOT_FOUND;
+    }
+    enum status status = syncfs(fd) == 0 && fstat(fd, &stat) == 0 ? ST_OK : ST_IO;
+    close(fd);
+    return status == ST_OK ? read_sectors(stat.st_dev, written) : status;
 }
 
 double sampler_own_cpu(void) {

@@ -29,6 +29,7 @@
     X(keys, NUMBER, 'n', "keys", "1000000", "N", "different keys")                                           \
     X(prefix, TEXT, 0, "prefix", "key:", "TEXT", "what keys begin with")                                     \
     X(key_size, NUMBER, 0, "key-size", "16", "BYTES", "length of keys (0: as short as each number)")         \
+    X(hashed, FLAG, 0, "hashed-keys", "", "", "keys are 32 hexadecimal digits, as of an MD5 sum")             \
     X(distribution_text, TEXT, 'D', "distribution", "uniform", "NAME",                                       \
       "uniform, zipf[:THETA] or sequential")                                                                 \
     X(size, TEXT, 'z', "size", "100", "BYTES", "length of values: 100, 20k, or from-to: 100-2000")           \
@@ -44,7 +45,9 @@
     X(seed, NUMBER, 0, "seed", "1", "N", "another seed: other values, another order")                        \
     X(idle, NUMBER, 0, "idle", "0", "N", "more connections, on which nothing is sent")                       \
     X(timeout, REAL, 0, "timeout", "30", "SECONDS", "give up when no answer comes for so long")              \
-    X(pid, NUMBER, 0, "pid", "0", "PID", "the server's process: report its CPU, memory and writes")          \
+    X(pid, NUMBER, 0, "pid", "0", "PID", "the server's process: report its CPU and memory")                  \
+    X(device_of, TEXT, 0, "device-of", "", "DIR",                                                            \
+      "report what the disk below this directory has written")                                               \
     X(label, TEXT, 0, "label", "", "TEXT", "name this run in table, CSV and JSON")                           \
     X(csv, TEXT, 0, "csv", "", "FILE", "add a line per operation (-: standard output, without table)")       \
     X(json, TEXT, 0, "json", "", "FILE", "write all figures (-: standard output, without table)")            \

@@ -36,6 +36,25 @@ static void keys_are_prefix_and_number(void **state) {
     dataset_destroy(&natural);
 }
 
+static void hashed_keys_are_hexadecimal_and_differ(void **state) {
+    (void)state;
+    char one[DATASET_KEY_MAX + 1], other[DATASET_KEY_MAX];
+    struct dataset *dataset;
+    struct dataset_config config = {.prefix = "h:", .key_size = 3, .hashed = true, .keys = 1000};
+    assert_ok(dataset_create(&dataset, &config));
+    assert_int_equal(dataset_key_max(dataset), 34);
+    for (uint64_t id = 0; id < 1000; id++) {
+        size_t n = dataset_key(dataset, id, one) - one;
+        assert_int_equal(n, 34);
+        assert_int_equal(dataset_key_size(dataset, id), n);
+        one[n] = '\0';
+        assert_int_equal(strspn(one + 2, "0123456789abcdef"), 32);
+        assert_ptr_equal(dataset_key(dataset, id + 1, other), other + n);
+        assert_memory_not_equal(one, other, n);
+    }
+    dataset_destroy(&dataset);
+}
+
 static void keys_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct dataset *dataset;
@@ -174,6 +193,7 @@ static void late_requests_keep_the_moment_they_were_due(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_prefix_and_number),
+        cmocka_unit_test(hashed_keys_are_hexadecimal_and_differ),
         cmocka_unit_test(keys_that_do_not_fit_are_refused),
         cmocka_unit_test(values_are_known_at_every_cut),
         cmocka_unit_test(values_belong_to_key_and_seed),
