@@ -28,10 +28,14 @@ static void fill_server(struct figures *figures, const struct outcome *outcome) 
     const struct sample *before = &outcome->before, *after = &outcome->after;
     double requests = (double)all_requests(outcome->tally);
     double user = after->user - before->user, system = after->system - before->system;
-    figures->server_user_us = user * 1e6 / requests;
-    figures->server_system_us = system * 1e6 / requests;
-    figures->server_cpu_us = (user + system) * 1e6 / requests;
-    figures->server_cores = (user + system) / outcome->seconds;
+    double cpu = after->cpu - before->cpu, ticks = user + system;
+    figures->server_cpu_us = cpu * 1e6 / requests;
+    figures->server_cores = cpu / outcome->seconds;
+    /* Coarse times, good enough for the shares of what is known exactly; in a short phase there may be none. */
+    if (ticks > 0) {
+        figures->server_user_us = figures->server_cpu_us * user / ticks;
+        figures->server_system_us = figures->server_cpu_us * system / ticks;
+    }
     figures->server_resident = (double)after->resident;
     figures->server_anonymous = (double)after->anonymous;
 }

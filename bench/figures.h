@@ -10,7 +10,7 @@
  * request of the phase; bytes are bytes; device_written by anybody. */
 /* clang-format off */
 #define FIGURES_TABLE(X) \
-    X(seconds, 3) \
+    X(seconds, 6) \
     X(requests, 0) \
     X(requests_per_s, 1) \
     X(keys_per_s, 1) \

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TEXT = 8192, SECTOR = 512 /* the unit of /sys, whatever the device */ };
@@ -58,12 +59,25 @@ static enum status read_times(const char *stat, struct sample *sample) {
     return ST_OK;
 }
 
+static enum status read_clock(pid_t pid, struct sample *sample) {
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+        return ST_NOT_FOUND;
+    }
+    sample->cpu = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+    return ST_OK;
+}
+
 enum status sampler_read(pid_t pid, struct sample *sample) {
     char text[TEXT];
     memset(sample, 0, sizeof *sample);
     enum status status = read_process(pid, "stat", text);
     if (status == ST_OK) {
         status = read_times(text, sample);
+    }
+    if (status == ST_OK) {
+        status = read_clock(pid, sample);
     }
     if (status == ST_OK) {
         status = read_process(pid, "status", text);

@@ -15,7 +15,8 @@
 #include "src/base/status.h"
 
 struct sample {
-    double user, system; /* CPU seconds, to 10 ms */
+    double cpu;          /* seconds, user and system together, to the nanosecond */
+    double user, system; /* seconds, to 10 ms */
     uint64_t resident;   /* bytes; of these anonymous memory */
     uint64_t anonymous;
 };

@@ -20,15 +20,15 @@ def _words(options):
     return words
 
 
-def run(arguments, server, **options):
-    """One run of coffer-bench.  The figures of its last phase, of all operations together."""
+def run(arguments, server, device=False, **options):
+    """One run of coffer-bench.  `device`: count what the disk is sent, which costs a sync before and after.  The figures of its last phase, of all operations together."""
     if "seconds" not in options and "requests" in options:
         options["seconds"] = 0
     command = [arguments.bench, "--host", server.host, "--port", str(server.port), "--verify", "--json", "-", "--quiet",
                "--protocol", "resp" if server.kind == "redis" else arguments.protocol,
                "--threads", str(min(arguments.client_threads, options.get("connections", 50)))]
     command += ["--pid", str(server.pid)] if server.pid else []
-    command += ["--device-of", server.directory] if server.directory else []
+    command += ["--device-of", server.directory] if device and server.directory else []
     command += _words(options)
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode == 2 or not done.stdout:
@@ -43,12 +43,14 @@ def run(arguments, server, **options):
 class Session:
     """What a test is given: one server in one round.  Each run() adds figures under a test's name."""
 
-    def __init__(self, arguments, server, label, results, **fixed):
-        self.arguments, self.server, self.label, self.results, self.fixed = arguments, server, label, results, fixed
+    def __init__(self, arguments, server, label, results, device=False):
+        self.arguments, self.server, self.label, self.results = arguments, server, label, results
+        self.device = device
+        self.fixed = {}  # options of every run
 
     def run(self, name, unit=1, expect_misses=False, **options):
         """`unit`: how often the published test's piece of work is done in one run, for the column of seconds."""
-        figures = run(self.arguments, self.server, **{**self.fixed, **options})
+        figures = run(self.arguments, self.server, self.device, **{**self.fixed, **options})
         figures["unit_seconds"] = figures["seconds"] / unit
         figures["unexpected"] = sum(figures[key] for key in WRONG if not (key == "misses" and expect_misses))
         self.add(name, figures)
@@ -94,13 +96,12 @@ class Results:
         return max(len(rounds) for by_label in self.data.values() for rounds in by_label.values())
 
 
-def in_turn(arguments, entrants, rounds, test, say=True):
+def in_turn(arguments, entrants, rounds, test, device=False):
     """A B A B ...: starts each server afresh `rounds` times and calls test(session).  Returns the Results."""
     results = Results()
     for number in range(rounds):
         for entrant in entrants:
-            if say:
-                print(f"  round {number + 1} of {rounds}: {entrant.label}", file=sys.stderr)
+            print(f"  round {number + 1} of {rounds}: {entrant.label}", file=sys.stderr)
             with servers.Server(entrant, arguments) as server:
-                test(Session(arguments, server, entrant.label, results))
+                test(Session(arguments, server, entrant.label, results, device))
     return results

@@ -155,11 +155,15 @@ class Server:
             time.sleep(0.02)
 
     def serves(self):
+        """Whether it answers; Redis already listens while it reads its files, and says so."""
         try:
-            socket.create_connection((self.host, self.port), 1).close()
+            with socket.create_connection((self.host, self.port), 1) as connection:
+                if self.kind != "redis":
+                    return True
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
         except OSError:
             return False
-        return True
 
     def stop(self):
         if self.process is None or self.process.poll() is not None:
