@@ -33,8 +33,14 @@ else ifeq ($(VARIANT),asan)
 else ifeq ($(VARIANT),tsan)
   OUT := $(BUILD)/tsan
   OPT := -O1 -g -DCOFFER_DEBUG -fno-omit-frame-pointer -fsanitize=thread
+else ifeq ($(VARIANT),fuzz)
+  # For `make fuzz`; the library that drives the fuzz targets is clang's.
+  CC  := clang
+  OUT := $(BUILD)/fuzz
+  OPT := -O1 -g -DCOFFER_DEBUG -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+         -fno-sanitize-recover=all
 else
-  $(error VARIANT is one of release, check, debug, asan, tsan; not '$(VARIANT)')
+  $(error VARIANT is one of release, check, debug, asan, tsan, fuzz; not '$(VARIANT)')
 endif
 
 export ASAN_OPTIONS  ?= abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1
@@ -72,9 +78,11 @@ lib_src     := $(filter-out src/main.c,$(wildcard $(addsuffix /*.c,$(ROOMS))))
 support_src := $(wildcard tests/unit/support_*.c)
 unit_src    := $(wildcard tests/unit/test_*.c)
 crash_src   := $(wildcard tests/crash/*.c)
+fuzz_src    := $(wildcard tests/fuzz/fuzz_*.c)
+fuzz_parts  := $(filter-out $(fuzz_src),$(wildcard tests/fuzz/*.c))
 micro_src   := $(wildcard bench/micro_*.c)
 bench_src   := $(filter-out bench/coffer-bench.c $(micro_src),$(wildcard bench/*.c))
-all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src) \
+all_src     := $(main_src) $(lib_src) $(support_src) $(unit_src) $(crash_src) $(fuzz_src) $(fuzz_parts) \
                bench/coffer-bench.c $(bench_src) $(micro_src)
 
 object      = $(patsubst %.c,$(OUT)/obj/%.o,$(1))
@@ -84,9 +92,10 @@ server     := $(if $(main_src),$(OUT)/cofferd)
 generator  := $(OUT)/libbench.a
 unit_bin   := $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(unit_src))
 crash_bin  := $(patsubst tests/crash/%.c,$(OUT)/crash/%,$(crash_src))
+fuzz_bin   := $(patsubst tests/fuzz/%.c,$(OUT)/%,$(fuzz_src))
 micro_bin  := $(patsubst bench/%.c,$(OUT)/%,$(micro_src))
 
-.PHONY: all lib tests micro build run setup clean help force check check-asan check-tsan check-debug \
+.PHONY: all lib tests micro build run setup clean help force fuzz run-fuzz check check-asan check-tsan check-debug \
         check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients
 
 all: $(library) $(server) $(OUT)/coffer-bench
@@ -136,6 +145,9 @@ $(OUT)/crash/%: $(OUT)/obj/tests/crash/%.o $(library)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(link) -o $@ $^ $(pkg_libs) $(LDLIBS)
 
+$(OUT)/fuzz_%: $(OUT)/obj/tests/fuzz/fuzz_%.o $(call object,$(fuzz_parts)) $(library)
+	$(call say,LINK)$(link) -fsanitize=fuzzer -o $@ $^ $(pkg_libs) $(LDLIBS)
+
 # Objects of tests are kept, not removed as intermediate.
 .SECONDARY:
 
@@ -181,6 +193,19 @@ check-unit: $(if $(TEST),$(OUT)/unit/test_$(TEST),$(unit_bin))
 check-script check-crash check-clients: check-%: build
 	@$(PYTHON) tests/$*/run.py --server $(OUT)/cofferd $(ARGS)
 
+# Parsers and composers with made-up input.  An input that breaks a rule is kept as $(OUT)/NAME-crash-...
+FUZZ_SECONDS ?= 60
+fuzz:
+	+@$(MAKE) --no-print-directory VARIANT=fuzz run-fuzz
+run-fuzz: $(fuzz_bin)
+	@$(PYTHON) tests/fuzz/seeds.py $(OUT)/corpus
+	@set -e; for name in $(patsubst $(OUT)/fuzz_%,%,$(fuzz_bin)); do \
+	    $(OUT)/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 -print_final_stats=1 \
+	        -dict=$(OUT)/corpus/$$name.dict -artifact_prefix=$(OUT)/$$name- $(OUT)/corpus/$$name \
+	        >$(OUT)/$$name.log 2>&1 || { tail -n 60 $(OUT)/$$name.log; exit 1; }; \
+	    sed -n "s/^stat::number_of_executed_units: /fuzz_$$name: executions: /p" $(OUT)/$$name.log; \
+	done
+
 force:
 
 clean:
@@ -195,11 +220,12 @@ help:
 	@echo 'make check-debug    all tests with costly checks and lock order checks'
 	@echo 'make check-unit     the unit tests; TEST=buffer runs one of them'
 	@echo 'make check-script   the wire scripts; check-crash, check-clients: kill -9, real clients'
+	@echo 'make fuzz           made-up input for parsers and composers; FUZZ_SECONDS=60 for each; needs clang'
 	@echo 'make micro          build the micro-benchmarks $(OUT)/micro_*'
 	@echo 'make clean          remove $(BUILD)'
 	@echo
 	@echo 'CC=clang            another compiler'
-	@echo 'VARIANT=debug       or release, check, asan, tsan; each has its own directory'
+	@echo 'VARIANT=debug       or release, check, asan, tsan, fuzz; each has its own directory'
 	@echo 'BUILD=dir           where to build, instead of build'
 	@echo 'ARGS=...            more arguments for the server (run) or the test runner (check-script ...)'
 	@echo 'V=1                 show the commands'
