@@ -52,7 +52,7 @@ export TSAN_OPTIONS  ?= halt_on_error=1:detect_deadlocks=0:suppressions=$(CURDIR
 
 # Targets that compile nothing must work where pkg-config is missing.
 ifneq ($(filter-out clean help setup check check-asan check-tsan check-debug check-lint,$(or $(MAKECMDGOALS),all)),)
-  needed := $(PKGS) $(if $(filter-out all lib run,$(MAKECMDGOALS)),cmocka)
+  needed := $(PKGS) $(if $(filter-out all lib run bench bench-full,$(MAKECMDGOALS)),cmocka)
   ifneq ($(shell pkg-config --exists $(needed) && echo found),found)
     $(error pkg-config does not find all of: $(needed).  scripts/setup installs them)
   endif
@@ -96,7 +96,8 @@ fuzz_bin   := $(patsubst tests/fuzz/%.c,$(OUT)/%,$(fuzz_src))
 micro_bin  := $(patsubst bench/%.c,$(OUT)/%,$(micro_src))
 
 .PHONY: all lib tests micro build run setup clean help force fuzz run-fuzz check check-asan check-tsan check-debug \
-        check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients
+        check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients \
+        check-bench bench bench-full
 
 all: $(library) $(server) $(OUT)/coffer-bench
 lib: $(library)
@@ -164,9 +165,9 @@ setup:
 # ---- Testing.  Each stage ends with a line "stage: N passed, N failed"; scripts/suite runs them and adds up.
 
 check:
-	+@scripts/suite VARIANT=check lint build clang hardening unit script crash clients
+	+@scripts/suite VARIANT=check lint build clang hardening unit script crash clients bench
 check-debug check-asan check-tsan: check-%:
-	+@scripts/suite VARIANT=$* build unit script crash clients
+	+@scripts/suite VARIANT=$* build unit script crash clients bench
 
 check-lint:
 	@scripts/lint/all
@@ -190,7 +191,7 @@ check-hardening: all
 check-unit: $(if $(TEST),$(OUT)/unit/test_$(TEST),$(unit_bin))
 	@scripts/unit-tests $^
 
-check-script check-crash check-clients: check-%: build
+check-script check-crash check-clients check-bench: check-%: build
 	@$(PYTHON) tests/$*/run.py --server $(OUT)/cofferd $(ARGS)
 
 # Parsers and composers with made-up input.  An input that breaks a rule is kept as $(OUT)/NAME-crash-...
@@ -205,6 +206,13 @@ run-fuzz: $(fuzz_bin)
 	        >$(OUT)/$$name.log 2>&1 || { tail -n 60 $(OUT)/$$name.log; exit 1; }; \
 	    sed -n "s/^stat::number_of_executed_units: /fuzz_$$name: executions: /p" $(OUT)/$$name.log; \
 	done
+
+# ---- Measuring: both write bench/RESULTS.md and its plots.  ARGS='--servers cofferd,redis' and the like.
+
+bench: all
+	bench/results --bench $(OUT)/coffer-bench --cofferd $(OUT)/cofferd --json $(OUT)/results.json $(ARGS)
+bench-full: all
+	bench/results --full --bench $(OUT)/coffer-bench --cofferd $(OUT)/cofferd --json $(OUT)/results-full.json $(ARGS)
 
 force:
 
@@ -221,6 +229,9 @@ help:
 	@echo 'make check-unit     the unit tests; TEST=buffer runs one of them'
 	@echo 'make check-script   the wire scripts; check-crash, check-clients: kill -9, real clients'
 	@echo 'make fuzz           made-up input for parsers and composers; FUZZ_SECONDS=60 for each; needs clang'
+	@echo 'make check-bench    smoke tests of the load generator'
+	@echo 'make bench          measure against memcached and Redis for ten minutes, write bench/RESULTS.md'
+	@echo 'make bench-full     the same in full size, which takes hours'
 	@echo 'make micro          build the micro-benchmarks $(OUT)/micro_*'
 	@echo 'make clean          remove $(BUILD)'
 	@echo

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dataset: keys and values, both computed from a key's number, so that any value read can be checked.
  *
- * A key is the prefix and its number, filled with zeros up to the key size, or a hash of it.  A value is 8 bytes that only
- * this key has, then a slice of one shared pattern at an offset that the key decides; its length follows from
- * the key too. The pattern is random bytes, of which a given part can be made compressible.
+ * A key is the prefix and its number, filled with zeros up to the key size, or a hash of it.  A value is 8
+ * bytes that only this key has, then a slice of one shared pattern at an offset that the key decides; its
+ * length follows from the key too. The pattern is random bytes, of which a given part can be made
+ * compressible.
  *
  * Constant after dataset_create: any thread. */
 #ifndef COFFER_BENCH_DATASET_H

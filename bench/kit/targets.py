@@ -196,15 +196,19 @@ def _slow_sync(context):
     def test(session):
         session.fixed = {"keys": 10_000, "size": 100, "op": "set"}
         for number in numbers:
-            session.run(f"SET, {number} connection{'s' if number > 1 else ''}", connections=number, warm_up=0.3,
-                        seconds=context.seconds)
+            figures = session.run(f"SET, {number} connection{'s' if number > 1 else ''}", connections=number,
+                                  warm_up=0.3, seconds=context.seconds)
+            figures["sync_us"] = _sync_seconds(session.server.directory, 50) * 1e6
     results = context.measure("slow-sync", "sync=always, each sync made to take 5 ms", [entrant], test,
                               ("speed", "cpu", "latency"), rounds=1)
     verdicts = []
     for test_name, number in zip(results.data, numbers):
-        rate, ideal = results.median(test_name, "cofferd", "requests_per_s"), number / (SLOW_SYNC + SLACK)
+        rate = results.median(test_name, "cofferd", "requests_per_s")
+        # The disk's own sync comes on top of the sleep.
+        span = SLOW_SYNC + results.median(test_name, "cofferd", "sync_us") / 1e6 + SLACK
         verdicts.append(Verdict("3", f"sync of 5 ms: {test_name}", f"{rate:,.0f} /s",
-                                f"connections / 5.2 ms = {ideal:,.0f}", rate / ideal, (">=", 0.9)))
+                                f"connections / {span * 1000:.1f} ms = {number / span:,.0f}", rate * span / number,
+                                (">=", 0.9)))
     return verdicts
 
 
@@ -248,7 +252,7 @@ def connections(context):
                               [Entrant("memcached"), Entrant("cofferd")],
                               lambda session: _connections(context, session), ("speed", "cpu", "latency", "spread"))
     verdicts = [against(results, "5", f"{operation}, {number}", "requests_per_s", (">=", 0.95),
-                        what=f"{operation}, {number} connections")
+                        what=f"{operation}, {number} connection{'s' if number > 1 else ''}")
                 for operation in ("GET", "SET") for number in CONNECTIONS]
     for figure, bound in (("requests_per_s", (">=", 0.95)), ("server_cpu_us", ("<=", 1.05))):
         idle, none = (results.median(test, "cofferd", figure) for test in ("GET, 50, and 10,000 idle",
