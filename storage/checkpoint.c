@@ -8,7 +8,8 @@
  *      to M: the tree may never know more than a log that lost its tail.
  *   3. If a flush came in during the walk, what was taken may be newer than the flush but would go to the tree that
  *      the flush is about to replace: give up, replace the tree, start again.  A flush after the walk only kills what
- *      was taken, and table_mark_clean drops the dead.
+ *      was taken.  It is applied all the same, since that flush need not be durable yet; table_mark_clean drops the
+ *      dead from RAM.
  *   4. M is committed with the first chunk, applied = C with the last.  Between, tree plus log up to M is a consistent
  *      state at every moment.
  *   5. After each commit its items become CLEAN: the tree holds exactly these versions.  They make room for waiting
@@ -126,10 +127,11 @@ static void note_applied(struct store *store, uint64_t applied, bool replaying) 
         log_applied(store->log, applied);
 }
 
-/* Applies one chunk from `from`; *to is where the next one starts. */
+/* Applies one chunk from `from`; *to is where the next one starts.  Dead is what the tree's own flush has killed: a
+ * later one may be lost in a crash, and what it would have killed must be there then. */
 static enum status apply_chunk(struct store *store, const struct batch *batch, size_t from, size_t *to) {
     int64_t now = treejob_expiry_now(store);
-    uint64_t flush_lsn = table_flush_lsn(store->table);
+    uint64_t flush_lsn = tree_birth(store->tree);
     enum status status = tree_txn_begin(store->tree);
     size_t at = from;
 

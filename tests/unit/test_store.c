@@ -435,6 +435,45 @@ static void test_kill_loses_nothing_that_was_written(void **state) {
     assert_int_equal(figures(f).items, 499);
 }
 
+/* The child's store checkpoints "a", and meanwhile flushes; it dies before the flush reaches the log file. */
+static void flush_in_a_checkpoint_and_die(struct fixture *f) {
+    struct test_op flush = {0};
+    uint64_t lsn;
+
+    f->config.sync_ms = 1;
+    open_store(f);
+    set(f, "a", "1");
+    lsn = figures(f).lsn;
+    while (figures(f).lsn_durable < lsn)
+        usleep(1000);
+    if (faults_set(f->faults, "CHECKPOINT_WAIT:1:sleep=300000,CHECKPOINT_END:1:kill") != ST_OK)
+        _exit(3);
+    store_checkpoint_soon(f->store);
+    while (fault_reached(f->faults, FAULT_CHECKPOINT_WAIT) == 0)
+        usleep(1000);
+    session_tick(f->session);
+    if (store_flush(f->session, &flush.op, 0) != STORE_DONE || flush.op.status != ST_OK)
+        _exit(4);
+    for (;;)
+        pause();
+}
+
+static void test_flush_that_is_lost_has_killed_nothing(void **state) {
+    struct fixture *f = *state;
+    int status;
+    pid_t child;
+
+    close_store(f);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        flush_in_a_checkpoint_and_die(f);
+    assert_true(waitpid(child, &status, 0) == child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    open_store(f);
+    expect(f, "a", "1");
+}
+
 static void test_failed_commit_is_tried_again(void **state) {
     struct fixture *f = *state;
     set(f, "a", "1");
@@ -528,6 +567,7 @@ int main(void) {
         T(test_overdue_flush_fires_before_the_first_request),
         T(test_writing_more_than_memory_and_log),
         T(test_kill_loses_nothing_that_was_written),
+        T(test_flush_that_is_lost_has_killed_nothing),
         T(test_failed_commit_is_tried_again),
         T(test_failed_sync_makes_it_read_only),
         T(test_second_open_is_refused),
