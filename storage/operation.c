@@ -33,6 +33,7 @@ struct look {
     enum view view;
     struct item *ram;        /* the version in RAM, of any kind; NULL */
     const struct item *live; /* with VIEW_LIVE: in RAM or the cold one */
+    bool in_tree;            /* the tree was read, and holds a version that no flush has killed */
     uint64_t seen;           /* highest LSN that the answer rests on */
 };
 
@@ -179,7 +180,8 @@ static struct look look_cold(struct store_op *op, struct stripe *stripe, uint64_
         cold_forget(op);
         return look;
     }
-    if (cold == NULL || cold->lsn < flush_lsn || item_expired(cold, now)) {
+    look.in_tree = cold != NULL && cold->lsn >= flush_lsn;
+    if (!look.in_tree || item_expired(cold, now)) {
         look.view = VIEW_ABSENT;
         return look;
     }
@@ -238,8 +240,8 @@ static enum store_progress finish(struct store_op *op, enum status status) {
     return STORE_DONE;
 }
 
-static enum status append_and_publish(struct session *session, struct store_op *op, struct stripe *stripe,
-                                      uint64_t hash, struct item *item, uint64_t value_sum, bool in_tree) {
+static void append_and_publish(struct session *session, struct store_op *op, struct stripe *stripe, uint64_t hash,
+                               struct item *item, uint64_t value_sum, bool in_tree) {
     struct log_record record = {
         .op = item->kind == ITEM_TOMBSTONE ? LOG_DELETE : LOG_SET,
         .marks = item->marks,
@@ -261,7 +263,6 @@ static enum status append_and_publish(struct session *session, struct store_op *
         op->item = item;
     }
     stripe_publish(stripe, hash, item, in_tree);
-    return ST_OK;
 }
 
 /* ---- reads ---- */
@@ -297,7 +298,7 @@ enum step {
     STEP_DONE,
     STEP_READ_TREE, /* the old version is needed and not known */
     STEP_BUILD,     /* op->fresh must be built from `base` without the lock */
-    STEP_ROOM,      /* op->state.room bytes of log room are needed */
+    STEP_ROOM,      /* attempt->room bytes of log room are needed */
     STEP_FAILED,    /* op->state.failed */
 };
 
@@ -328,7 +329,6 @@ static void sum_fresh(struct session *session, struct store_op *op, struct attem
 
 static enum step put_locked(struct session *session, struct store_op *op, struct stripe *stripe, uint64_t hash,
                             const struct look *look, struct attempt *attempt) {
-    bool in_tree = look->ram == NULL && op->state.cold != NULL;
     struct item *fresh;
     size_t room;
 
@@ -364,13 +364,12 @@ static enum step put_locked(struct session *session, struct store_op *op, struct
         note_access(session, op, look->live);
         fresh->fetched = look->live->fetched || op->want_item;
     }
-    op->state.failed = append_and_publish(session, op, stripe, hash, fresh, attempt->value_sum, in_tree);
+    append_and_publish(session, op, stripe, hash, fresh, attempt->value_sum, look->in_tree);
     return STEP_DONE;
 }
 
 static enum step delete_locked(struct session *session, struct store_op *op, struct stripe *stripe, uint64_t hash,
                                const struct look *look, struct attempt *attempt) {
-    bool in_tree = look->ram == NULL && op->state.cold != NULL;
     size_t room = log_record_room(op->key.n, 0);
     struct item *tombstone;
 
@@ -381,8 +380,8 @@ static enum step delete_locked(struct session *session, struct store_op *op, str
     op->state.failed = item_create_tombstone(&tombstone, op->key);
     if (op->state.failed != ST_OK)
         return STEP_FAILED;
-    op->state.failed = append_and_publish(session, op, stripe, hash, tombstone,
-                                          log_value_sum(session->store->log, slice_of(NULL, 0)), in_tree);
+    append_and_publish(session, op, stripe, hash, tombstone, log_value_sum(session->store->log, slice_of(NULL, 0)),
+                       look->in_tree);
     return STEP_DONE;
 }
 

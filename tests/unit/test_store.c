@@ -474,6 +474,22 @@ static void test_flush_that_is_lost_has_killed_nothing(void **state) {
     expect(f, "a", "1");
 }
 
+/* The new tree cannot be made yet, so the dead one is still there. */
+static void test_items_are_counted_right_after_a_flush(void **state) {
+    struct fixture *f = *state;
+    struct test_op t = {.op = {.key = slice_str("a"), .decide = decide_wish}, .wish = STORE_PUT, .only_absent = true};
+
+    set(f, "a", "1");
+    restart(f);
+    assert_int_equal(faults_set(f->faults, "TREE_CREATE:*:eio"), ST_OK);
+    flush_at(f, 0);
+    t.op.fresh = make("a", "2", 1, 0, 0);
+    run(f, &t);
+    assert_int_equal(t.op.verdict, STORE_PUT);
+    assert_int_equal(figures(f).items, 1);
+    assert_int_equal(faults_set(f->faults, ""), ST_OK);
+}
+
 static void test_failed_commit_is_tried_again(void **state) {
     struct fixture *f = *state;
     set(f, "a", "1");
@@ -568,6 +584,7 @@ int main(void) {
         T(test_writing_more_than_memory_and_log),
         T(test_kill_loses_nothing_that_was_written),
         T(test_flush_that_is_lost_has_killed_nothing),
+        T(test_items_are_counted_right_after_a_flush),
         T(test_failed_commit_is_tried_again),
         T(test_failed_sync_makes_it_read_only),
         T(test_second_open_is_refused),
