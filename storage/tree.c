@@ -319,9 +319,9 @@ static bool manifest_names(const struct tree *tree, uint64_t generation) {
 enum status tree_replace(struct tree *tree, const struct tree_marks *marks) {
     struct tree_state state = {.marks = *marks};
     struct tree_env *fresh = NULL;
+    uint64_t current = tree_generation(tree); /* tree->env may be lost for now */
     enum status status;
 
-    CHECK_OBJ(tree, TREE_MAGIC);
     CHECK(tree->txn == NULL);
     status = tree_settle(tree);
     if (status != ST_OK)
@@ -332,7 +332,7 @@ enum status tree_replace(struct tree *tree, const struct tree_marks *marks) {
         status = tree_env_open(tree, next.generation, &fresh, &state);
     if (status == ST_OK) {
         status = manifest_write(tree->dir, &tree->secret, tree->faults, &next);
-        tree->unsettled = status != ST_OK && !manifest_names(tree, tree->env->generation);
+        tree->unsettled = status != ST_OK && !manifest_names(tree, current);
     }
     if (status == ST_OK) {
         (void)fault_hit(tree->faults, FAULT_TREE_SWITCH); /* to be killed at: nothing here can fail any more */
