@@ -38,7 +38,6 @@ bool meta_owns(struct slice word) {
 static enum parse_verdict answer(struct parsed *parsed, const char *reply) {
     parsed->reply = reply;
     parsed->refused = true;
-    parsed->form.quiet = false;
     return PARSE_REPLY;
 }
 
@@ -237,7 +236,6 @@ static enum parse_verdict parse_store(struct line *line, struct slice key, struc
     return PARSE_BODY;
 }
 
-/* me asks what mg asks, but leaves no trace, and wins no token of a stale item. */
 static void begin(struct line *line) {
     struct request *request = line->request;
     static const struct {
@@ -249,7 +247,7 @@ static void begin(struct line *line) {
             request->command = commands[i].command;
         }
     }
-    request->meta = line->verb != 'e';
+    request->meta = true;
     request->delta = 1;
 }
 
@@ -275,6 +273,7 @@ enum parse_verdict meta_parse(char verb, struct slice rest, struct parsed *parse
     if (refusal != NULL) {
         return answer(parsed, refusal);
     }
+    /* me looks at what mg would get, but leaves no trace and wins no token of a stale item, whatever its flags. */
     if (verb == 'e') {
         *line.request = (struct request){.command = CMD_GET, .key = line.request->key, .no_bump = true};
     }
