@@ -69,7 +69,8 @@ static inline const struct index_bucket *index_bucket_of(const struct index *ind
 }
 
 /* Always inline: gcc 12 takes a function that only fetches for one without effect, and drops its calls. */
-static inline __attribute__((always_inline)) void index_fetch_items(const struct index_bucket *bucket, uint32_t hash_high) {
+static inline __attribute__((always_inline)) void index_fetch_items(const struct index_bucket *bucket,
+                                                                     uint32_t hash_high) {
     uint64_t tag = index_tag(hash_high);
 
     for (unsigned i = 0; i < INDEX_WAYS; i++)
