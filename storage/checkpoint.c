@@ -166,7 +166,11 @@ static void mark_chunk_clean(struct store *store, struct batch *batch, size_t fr
     room_wake(store);
 }
 
-/* ST_AGAIN: the deadline came first. */
+static bool out_of_time(const struct store *store) {
+    uint64_t deadline = atomic_load_explicit(&store->deadline_micros, memory_order_relaxed);
+    return deadline != 0 && clock_micros() >= deadline;
+}
+
 static enum status apply_batch(struct store *store, struct batch *batch, const struct checkpoint_limits *limits) {
     size_t at = 0, next = 0;
     enum status status;
@@ -179,7 +183,7 @@ static enum status apply_batch(struct store *store, struct batch *batch, const s
             return status;
         mark_chunk_clean(store, batch, at, next);
         at = next;
-        if (at < batch->count && limits->deadline_micros != 0 && clock_micros() > limits->deadline_micros)
+        if (at < batch->count && out_of_time(store))
             return ST_AGAIN;
     } while (at < batch->count);
     return ST_OK;
@@ -251,7 +255,7 @@ enum status checkpoint_run(struct store *store, const struct checkpoint_limits *
 
     (void)fault_hit(store->config.faults, FAULT_CHECKPOINT_BEGIN);
     do
-        status = checkpoint_try(store, limits, &count);
+        status = out_of_time(store) ? ST_AGAIN : checkpoint_try(store, limits, &count);
     while (status == ST_BUSY);
     if (status == ST_OK) {
         atomic_fetch_add(&store->checkpoints, 1);

@@ -261,16 +261,16 @@ enum status store_open(struct store **out, const struct store_config *config) {
 void store_close(struct store **out, unsigned seconds) {
     struct store *store = *out;
     struct checkpoint_limits limits = {0};
-    uint64_t begun = clock_micros();
     enum status status;
 
     if (store == NULL)
         return;
     CHECK_OBJ(store, STORE_MAGIC);
+    /* Set first: a checkpoint may be running, and what it has left to do may take longer than there is time. */
+    atomic_store(&store->deadline_micros, clock_micros() + (uint64_t)seconds * 1000 * 1000);
     treejob_stop(store);
     readers_stop(&store->readers);
     limits.upto = log_last(store->log);
-    limits.deadline_micros = begun + (uint64_t)seconds * 1000 * 1000;
     status = checkpoint_run(store, &limits);
     if (status == ST_AGAIN)
         log_info(store->config.logger, "stopped before all changes were in the tree; the next start replays the log");

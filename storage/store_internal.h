@@ -68,6 +68,7 @@ struct store {
     /* owned by the tree thread (by the opening thread before it runs, by the closing one after) */
     uint64_t last_checkpoint_micros; /* monotonic: when it ended */
     uint64_t grace_until_micros;     /* nothing is deleted by expiry before */
+    enum status sweep_failed;        /* of the last sweep */
 
     /* atomic */
     _Atomic uint64_t memory;
@@ -75,6 +76,7 @@ struct store {
     _Atomic uint64_t checkpoints, checkpoint_items, checkpoint_micros, checkpoint_failures;
     _Atomic uint64_t reclaimed, flushes, room_waits, cold_inline;
     _Atomic uint64_t applied;
+    _Atomic uint64_t deadline_micros; /* monotonic: the store is being closed, and no chunk begins after; 0 = none */
 
     /* written once, by recovery */
     struct log_findings findings;
@@ -129,8 +131,8 @@ int64_t treejob_expiry_now(const struct store *store);
 struct checkpoint_limits {
     uint64_t upto;            /* everything up to this LSN is in RAM or in the tree already: becomes `applied` */
     bool replaying;           /* at start: the log is durable and must not be recycled yet */
-    uint64_t deadline_micros; /* monotonic; 0 = none: stop between chunks, applied stays */
 };
+/* ST_AGAIN: store->deadline_micros has passed; what is through is in the tree, applied stays. */
 enum status checkpoint_run(struct store *store, const struct checkpoint_limits *limits) MUST_CHECK;
 /* Puts a new, empty tree in place when a flush was logged that the tree does not know; else does nothing. */
 enum status checkpoint_replace_tree(struct store *store, bool replaying) MUST_CHECK;

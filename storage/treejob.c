@@ -91,74 +91,96 @@ static bool checkpoint_due(struct store *store, uint64_t now_micros) {
     return table_bytes_dirty(store->table) > 0 && now_micros - store->last_checkpoint_micros >= period;
 }
 
-static void report_failure(struct store *store, const char *what, enum status status) {
-    int before = atomic_load(&store->checkpoint_failed);
-
-    if (before != (int)status)
+/* A failure that lasts is told once. */
+static void report_failure(struct store *store, const char *what, enum status before, enum status status) {
+    if (before != status)
         log_error(store->config.logger, "%s failed: %s; nothing is lost, it is tried again", what, status_text(status));
-    atomic_store(&store->checkpoint_failed, status);
-    room_wake(store); /* who waits for it shall not wait for ever */
 }
 
 static enum status run_checkpoint(struct store *store) {
     struct checkpoint_limits limits = {.upto = log_last(store->log)};
+    enum status before = (enum status)atomic_load(&store->checkpoint_failed);
     enum status status = checkpoint_run(store, &limits);
 
     if (status == ST_NO_SPACE && ballast_release(store))
         status = checkpoint_run(store, &limits);
-    if (status != ST_OK) {
-        report_failure(store, "checkpoint", status);
+    if (status == ST_AGAIN) /* the store is being closed, and goes on from here */
         return status;
-    }
-    if (atomic_exchange(&store->checkpoint_failed, ST_OK) != ST_OK)
+    atomic_store(&store->checkpoint_failed, status);
+    if (status != ST_OK) {
+        report_failure(store, "checkpoint", before, status);
+        room_wake(store); /* who waits for it shall not wait for ever */
+    } else if (before != ST_OK) {
         log_info(store->config.logger, "checkpoints work again");
-    return ST_OK;
+    }
+    return status;
 }
 
-/* One round of work without the job lock.  Returns the pause before the next, 0 for none. */
-static uint64_t work(struct store *store, bool asked, uint64_t *pause) {
-    enum status status = ST_OK;
+/* It frees space, and nobody waits for it: writers need not know that it failed. */
+static enum status run_sweep(struct store *store, bool *more) {
+    enum status status = sweep(store, more);
+
+    if (status != ST_OK)
+        report_failure(store, "expiry", store->sweep_failed, status);
+    store->sweep_failed = status;
+    return status;
+}
+
+/* What the thread knows from one round to the next. */
+struct job_state {
+    enum status status; /* of the last round */
+    uint64_t pause;     /* after the next failure */
+    uint64_t rest;      /* how long to rest now; 0: there is more to do */
+};
+
+/* One round of work, without the job lock. */
+static void work(struct store *store, bool asked, struct job_state *state) {
     bool more = false;
 
-    if (asked || checkpoint_due(store, clock_micros()))
-        status = run_checkpoint(store);
-    if (status == ST_OK) {
-        status = sweep(store, &more);
-        if (status != ST_OK)
-            report_failure(store, "expiry", status);
-    }
-    if (status == ST_OK) {
+    state->status = asked || checkpoint_due(store, clock_micros()) ? run_checkpoint(store) : ST_OK;
+    if (state->status == ST_OK)
+        state->status = run_sweep(store, &more);
+    if (state->status == ST_OK) {
         ballast_fill(store);
-        *pause = PAUSE_FIRST_MICROS;
-        return more ? 0 : IDLE_MICROS;
+        state->pause = PAUSE_FIRST_MICROS;
+        state->rest = more ? 0 : IDLE_MICROS;
+    } else {
+        state->rest = state->pause;
+        state->pause = state->pause * 2 > PAUSE_LAST_MICROS ? PAUSE_LAST_MICROS : state->pause * 2;
     }
-    *pause = *pause * 2 > PAUSE_LAST_MICROS ? PAUSE_LAST_MICROS : *pause * 2;
-    return *pause;
+}
+
+/* Under the job lock.  Workers kick as long as something presses: after a failure that is no reason to try again sooner,
+ * since each try walks over all that is DIRTY. */
+static void rest(struct store *store, const struct job_state *state) {
+    uint64_t now = clock_micros(), until = now + state->rest;
+
+    while (now < until && !store->stop && store->checkpoints_asked == store->checkpoints_ended &&
+           (state->status != ST_OK || !atomic_load_explicit(&store->job_kicked, memory_order_acquire))) {
+        (void)cond_wait_for(&store->job_wanted, &store->job_lock, until - now);
+        now = clock_micros();
+    }
 }
 
 static void *tree_thread(void *arg) {
     struct store *store = arg;
-    uint64_t pause = PAUSE_FIRST_MICROS;
+    struct job_state state = {.status = ST_OK, .pause = PAUSE_FIRST_MICROS};
 
     lock_take(&store->job_lock);
     while (!store->stop) {
-        uint64_t asked = store->checkpoints_asked, wait;
+        uint64_t asked = store->checkpoints_asked;
         bool wanted = asked > store->checkpoints_ended;
 
         atomic_store_explicit(&store->job_kicked, false, memory_order_release);
         lock_drop(&store->job_lock);
-        wait = work(store, wanted, &pause);
+        work(store, wanted, &state);
         lock_take(&store->job_lock);
         if (wanted) {
             store->checkpoints_ended = asked;
             store->checkpoint_result = (enum status)atomic_load(&store->checkpoint_failed);
             cond_broadcast(&store->job_done);
         }
-        if (wait != 0 && !store->stop && store->checkpoints_asked == store->checkpoints_ended &&
-            !atomic_load_explicit(&store->job_kicked, memory_order_acquire))
-            (void)cond_wait_for(&store->job_wanted, &store->job_lock, wait);
-        else if (pause > PAUSE_FIRST_MICROS && !store->stop) /* kicked, but failing: do not spin */
-            (void)cond_wait_for(&store->job_wanted, &store->job_lock, pause);
+        rest(store, &state);
     }
     lock_drop(&store->job_lock);
     return NULL;

@@ -134,10 +134,22 @@ static struct test_op set_n(struct fixture *f, const char *key, const char *valu
     return t;
 }
 
+/* Another thread may have been writing when the session wanted to. */
+static void wait_mark(struct fixture *f, uint64_t stamp) {
+    unsigned before = f->delivered;
+
+    if (store_mark(f->store) >= stamp)
+        return;
+    session_await(f->session, stamp);
+    while (f->delivered == before)
+        wait_inbox(f);
+    assert_true(store_mark(f->store) >= stamp);
+}
+
 static uint64_t set(struct fixture *f, const char *key, const char *value) {
     struct test_op t = set_n(f, key, value, strlen(value), 7, 0);
     assert_int_equal(t.op.status, ST_OK);
-    assert_true(t.op.stamp <= store_mark(f->store));
+    wait_mark(f, t.op.stamp);
     return t.op.cas;
 }
 
@@ -501,6 +513,55 @@ static void test_failed_commit_is_tried_again(void **state) {
     assert_int_equal(figures(f).tree_items, 1);
 }
 
+/* Each try walks over all that is DIRTY, so workers must not bring it on by asking again and again. */
+static void test_failing_checkpoint_is_not_tried_all_the_time(void **state) {
+    struct fixture *f = *state;
+    uint64_t begun = clock_micros();
+    char value[1000];
+
+    memset(value, 'v', sizeof value);
+    assert_int_equal(store_set_memory(f->store, 1 << 20), ST_OK);
+    assert_int_equal(faults_set(f->faults, "TREE_COMMIT:*:eio"), ST_OK);
+    for (int i = 0; i < 400; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "key-%d", i);
+        set_n(f, key, value, sizeof value, 0, 0);
+    }
+    while (clock_micros() - begun < 500 * 1000) {
+        session_commit(f->session);
+        usleep(1000); /* a pass of a worker */
+    }
+    assert_true(figures(f).checkpoint_failures > 0);
+    assert_true(figures(f).checkpoint_failures < 10);
+    assert_int_equal(faults_set(f->faults, ""), ST_OK);
+}
+
+/* Its time is up while a checkpoint is running: that one ends with its chunk, and the rest is replayed. */
+static void test_closing_does_not_wait_for_a_running_checkpoint(void **state) {
+    struct fixture *f = *state;
+    unsigned n = 20000;
+    uint64_t begun;
+
+    for (unsigned i = 0; i < n; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "key-%06u", i);
+        set(f, key, key);
+    }
+    assert_int_equal(faults_set(f->faults, "TREE_COMMITTED:*:sleep=1000000"), ST_OK);
+    store_checkpoint_soon(f->store);
+    while (fault_reached(f->faults, FAULT_TREE_COMMITTED) == 0)
+        usleep(1000);
+    begun = clock_micros();
+    session_close(&f->session);
+    store_close(&f->store, 1);
+    assert_true(clock_micros() - begun < 3500 * 1000);
+    assert_int_equal(faults_set(f->faults, ""), ST_OK);
+    open_store(f);
+    expect(f, "key-019999", "key-019999");
+    assert_int_equal(store_checkpoint(f->store), ST_OK);
+    assert_int_equal(figures(f).items, n);
+}
+
 static void test_failed_sync_makes_it_read_only(void **state) {
     struct fixture *f = *state;
     struct test_op t;
@@ -586,6 +647,8 @@ int main(void) {
         T(test_flush_that_is_lost_has_killed_nothing),
         T(test_items_are_counted_right_after_a_flush),
         T(test_failed_commit_is_tried_again),
+        T(test_failing_checkpoint_is_not_tried_all_the_time),
+        T(test_closing_does_not_wait_for_a_running_checkpoint),
         T(test_failed_sync_makes_it_read_only),
         T(test_second_open_is_refused),
         T(test_scan_merges_ram_and_tree_in_order),
