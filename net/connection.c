@@ -262,6 +262,7 @@ void connection_answer(struct connection *c, struct slot *slot) {
 }
 
 enum slot_state connection_execute(struct connection *c, struct slot *slot) {
+    slot->command.unwanted = c->mute;
     switch (command_execute(&c->home->command, &slot->command)) {
     case COMMAND_PARKED:
         return SLOT_PARKED;

@@ -67,6 +67,7 @@ struct command {
     struct store_op op;        /* op.ticket.deliver is set by the connection layer before the first execute */
     struct request request;
     struct response response;
+    bool unwanted; /* set by the connection layer before any execute: nobody will read the answer, so don't walk on */
 
     /* The command layer's own. */
     struct command_worker *worker;

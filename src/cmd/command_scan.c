@@ -83,6 +83,11 @@ static enum status walk_take(struct command *command, struct walk *walk) {
     return walk->scan.status;
 }
 
+/* A client that is gone, or a server that stops, must not wait for the end of all items. */
+static bool walk_goes_on(const struct command *command, const struct walk *walk) {
+    return walk->scan.more && !command->unwanted;
+}
+
 enum command_progress verb_resume_walk(struct command *command) {
     return walk_of(command)->resume(command);
 }
@@ -159,7 +164,7 @@ enum command_progress verb_sizes(struct command *command) {
     status = walk_take(command, walk);
     if (status == ST_OK) {
         sizes_count(walk);
-        if (walk->scan.more) {
+        if (walk_goes_on(command, walk)) {
             return walk_ask(command, walk);
         }
         status = sizes_print(command, walk);
@@ -226,7 +231,7 @@ enum command_progress verb_cachedump(struct command *command) {
     if (status == ST_OK) {
         status = cachedump_page(walk, &command->response.text);
     }
-    if (status == ST_OK && walk->scan.more && walk->left > 0) {
+    if (status == ST_OK && walk_goes_on(command, walk) && walk->left > 0) {
         return walk_ask(command, walk);
     }
     return verb_answer(command, status == ST_OK ? RESULT_LINES : verb_failure(status));

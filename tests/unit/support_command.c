@@ -128,12 +128,16 @@ enum command_progress bench_continue(struct bench *bench, struct command *comman
     return progress;
 }
 
-struct command *bench_run(struct bench *bench, const struct request *request) {
+struct command *bench_begin(const struct request *request) {
     struct awaited *awaited = calloc(1, sizeof *awaited);
     assert_non_null(awaited);
-    struct command *command = &awaited->command;
-    command->op.ticket.deliver = note_ticket;
-    command->request = *request;
+    awaited->command.op.ticket.deliver = note_ticket;
+    awaited->command.request = *request;
+    return &awaited->command;
+}
+
+struct command *bench_run(struct bench *bench, const struct request *request) {
+    struct command *command = bench_begin(request);
     enum command_progress progress = bench_continue(bench, command);
     assert_int_equal(progress == COMMAND_MORE, command->response.more);
     return command;

@@ -31,6 +31,7 @@ int bench_teardown(void **state);
 
 /* Runs a command until it is DONE or has MORE, waiting where it parks; the caller calls bench_end. */
 struct command *bench_run(struct bench *bench, const struct request *request);
+struct command *bench_begin(const struct request *request); /* not run yet: bench_continue does */
 enum command_progress bench_continue(struct bench *bench, struct command *command);
 void bench_end(struct command **command);
 /* The same for those who want nothing but the result. */

@@ -212,6 +212,22 @@ static void test_sizes_count_all_items_when_switched_on(void **state) {
     bench_end(&command);
 }
 
+static void test_sizes_for_a_gone_client_end_with_the_page(void **state) {
+    struct bench *bench = *state;
+    struct request request = stats_of("sizes", NULL);
+    char key[16];
+    bench->options.track_sizes = true;
+    for (int i = 0; i < 2500; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        bench_set(bench, key, "v");
+    }
+    struct command *command = bench_begin(&request);
+    command->unwanted = true;
+    assert_int_equal(bench_continue(bench, command), COMMAND_DONE);
+    assert_true(number_of(command, "64") < 2500);
+    bench_end(&command);
+}
+
 static struct command *cachedump(struct bench *bench, const char *class, const char *limit) {
     struct request request = stats_of("cachedump", class);
     if (limit != NULL) {
@@ -353,6 +369,7 @@ int main(void) {
         TEST(test_one_class_with_all_fields),
         TEST(test_sizes_are_off_and_say_so),
         TEST(test_sizes_count_all_items_when_switched_on),
+        TEST(test_sizes_for_a_gone_client_end_with_the_page),
         TEST(test_cachedump_lists_class_1),
         TEST(test_cachedump_without_limit_takes_several_pages),
         TEST(test_persist_tells_of_the_log),
