@@ -88,18 +88,22 @@ static void merge(struct scan_job *job, struct item **tree, const uint64_t *size
                     : t == tree_count ? -1
                                       : slice_compare(item_key(ram->item), item_key(tree[t]));
         struct slice key = item_key(order <= 0 ? ram->item : tree[t]);
+        bool from_ram = order < 0 || (order == 0 && ram->item->lsn >= tree[t]->lsn);
 
         memcpy(scan->after, key.p, key.n);
         scan->after_length = key.n;
         if (order <= 0) {
             if (ram->item->lsn > scan->stamp)
                 scan->stamp = ram->item->lsn;
-            add_row(job, ram, ram->item->value_bytes);
+            if (from_ram)
+                add_row(job, ram, ram->item->value_bytes);
+            else
+                item_unref(&ram->item);
             d++;
         }
         if (order >= 0) {
-            if (order == 0)
-                item_unref(&tree[t]); /* the DIRTY version is the same or newer */
+            if (from_ram)
+                item_unref(&tree[t]);
             else
                 add_row(job, &(struct found){.item = tree[t]}, sizes[t]);
             t++;
