@@ -15,6 +15,7 @@ enum {
     PAUSE_FIRST_MICROS = 100 * 1000,
     PAUSE_LAST_MICROS = 5 * 1000 * 1000,
     SWEEP_ENTRIES = 4000, /* index entries in one transaction */
+    WALL_SECONDS = 6 * 3600, /* the oldest that the wall time in the tree gets */
 };
 
 bool treejob_pressing(const struct store *store) {
@@ -83,10 +84,18 @@ static enum status sweep(struct store *store, bool *more) {
 
 /* ---- the thread ---- */
 
+/* The next start must not take a quiet week for a wrong clock (recover.c). */
+static bool wall_is_old(const struct store *store) {
+    struct tree_marks marks;
+
+    tree_get_marks(store->tree, &marks);
+    return marks.wall != 0 && clock_wall(store->config.clock) - marks.wall >= WALL_SECONDS;
+}
+
 static bool checkpoint_due(struct store *store, uint64_t now_micros) {
     uint64_t period = (uint64_t)store->config.checkpoint_seconds * 1000 * 1000;
 
-    if (treejob_pressing(store) || table_flush_lsn(store->table) > tree_birth(store->tree))
+    if (treejob_pressing(store) || table_flush_lsn(store->table) > tree_birth(store->tree) || wall_is_old(store))
         return true;
     return table_bytes_dirty(store->table) > 0 && now_micros - store->last_checkpoint_micros >= period;
 }

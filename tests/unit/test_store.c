@@ -562,6 +562,38 @@ static void test_closing_does_not_wait_for_a_running_checkpoint(void **state) {
     assert_int_equal(figures(f).items, n);
 }
 
+/* The tree remembers the time although nothing is written for two days, so a start after them trusts the clock. */
+static void test_quiet_days_are_no_wrong_clock(void **state) {
+    struct fixture *f = *state;
+    enum { DAYS = 2 * 24 * 3600 };
+    int status;
+    pid_t child;
+
+    close_store(f);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        uint64_t before;
+        open_store(f);
+        set(f, "a", "1");
+        if (store_checkpoint(f->store) != ST_OK)
+            _exit(3);
+        before = figures(f).checkpoints;
+        clock_advance(f->clock, DAYS);
+        while (figures(f).checkpoints == before)
+            usleep(10000);
+        kill(getpid(), SIGKILL);
+    }
+    assert_true(waitpid(child, &status, 0) == child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    clock_advance(f->clock, DAYS);
+    open_store(f);
+    set_n(f, "short", "x", 1, 0, clock_wall(f->clock) + 50);
+    clock_advance(f->clock, 100);
+    assert_int_equal(store_checkpoint(f->store), ST_OK);
+    assert_int_equal(figures(f).tree_items, 1);
+}
+
 static void test_failed_sync_makes_it_read_only(void **state) {
     struct fixture *f = *state;
     struct test_op t;
@@ -649,6 +681,7 @@ int main(void) {
         T(test_failed_commit_is_tried_again),
         T(test_failing_checkpoint_is_not_tried_all_the_time),
         T(test_closing_does_not_wait_for_a_running_checkpoint),
+        T(test_quiet_days_are_no_wrong_clock),
         T(test_failed_sync_makes_it_read_only),
         T(test_second_open_is_refused),
         T(test_scan_merges_ram_and_tree_in_order),
