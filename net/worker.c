@@ -180,6 +180,7 @@ static bool has_work(struct worker *worker) {
     }
     if (!worker->abandoned && clock_micros() >= worker->deadline) {
         worker->abandoned = true;
+        store_hurry(worker->home.shared->env->store); /* requests that wait for room keep their connections */
         each_open(&worker->home, connection_abandon);
     }
     return worker->home.open_count > 0 || (worker->awaits_mark && !worker->abandoned);

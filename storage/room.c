@@ -57,6 +57,12 @@ static enum status room_park(struct session *session, struct store_op *op, uint6
     return status;
 }
 
+void store_hurry(struct store *store) {
+    CHECK_OBJ(store, STORE_MAGIC);
+    atomic_store(&store->hurried, true);
+    room_wake(store);
+}
+
 static bool dirty_over_budget(const struct store *store) {
     uint64_t memory = atomic_load_explicit(&store->memory, memory_order_relaxed);
     return table_bytes_dirty(store->table) > memory / 2;
@@ -99,6 +105,8 @@ enum status room_get(struct session *session, struct store_op *op, size_t bytes)
             return status;
         /* Waiting for a checkpoint that cannot succeed would be waiting for ever. */
         status = (enum status)atomic_load_explicit(&store->checkpoint_failed, memory_order_relaxed);
+        if (status == ST_OK && atomic_load_explicit(&store->hurried, memory_order_relaxed))
+            status = ST_BUSY;
         if (status != ST_OK)
             return status;
         status = room_park(session, op, epoch);

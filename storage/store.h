@@ -89,6 +89,9 @@ void store_config_init(struct store_config *config); /* defaults; dir, clock NUL
  * ST_CORRUPT: damage in synced data, named in the log. */
 enum status store_open(struct store **store, const struct store_config *config) MUST_CHECK;
 
+/* Time is short before store_close: writers that are parked for room, and those that would have to be, get ST_BUSY. */
+void store_hurry(struct store *store);
+
 /* Syncs the log, applies DIRTY items for at most `seconds`, stops the threads.  Sessions must be closed. */
 void store_close(struct store **store, unsigned seconds);
 

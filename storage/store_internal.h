@@ -46,6 +46,8 @@ struct store {
     pthread_t tree_thread;
     bool tree_thread_runs;
 
+    atomic_bool hurried; /* nobody waits for room any more */
+
     /* room.c; under wait_lock */
     struct lock wait_lock;
     struct store_op *waiting; /* parked for room, in no order */

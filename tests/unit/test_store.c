@@ -562,6 +562,35 @@ static void test_closing_does_not_wait_for_a_running_checkpoint(void **state) {
     assert_int_equal(figures(f).items, n);
 }
 
+static void test_hurry_ends_the_waiting_for_room(void **state) {
+    struct fixture *f = *state;
+    struct test_op t;
+    char key[32], value[1000];
+    int n = 0;
+
+    memset(value, 'v', sizeof value);
+    assert_int_equal(store_set_memory(f->store, 1 << 20), ST_OK);
+    assert_int_equal(faults_set(f->faults, "CHECKPOINT_WAIT:*:sleep=2000000"), ST_OK);
+    for (;;) {
+        snprintf(key, sizeof key, "key-%d", n++);
+        t = (struct test_op){.op = {.key = slice_str(key), .decide = decide_wish, .blind = true}, .wish = STORE_PUT};
+        t.op.ticket.deliver = delivered;
+        t.op.fresh = make(key, value, sizeof value, 0, 0);
+        if (store_run(f->session, &t.op) == STORE_PARKED)
+            break;
+        assert_int_equal(t.op.status, ST_OK);
+        session_commit(f->session);
+    }
+    uint64_t begun = clock_micros();
+    store_hurry(f->store);
+    while (!t.delivered)
+        wait_inbox(f);
+    assert_int_equal(store_run(f->session, &t.op), STORE_DONE);
+    assert_int_equal(t.op.status, ST_BUSY);
+    assert_true(clock_micros() - begun < 1000 * 1000);
+    assert_int_equal(faults_set(f->faults, ""), ST_OK);
+}
+
 /* The tree remembers the time although nothing is written for two days, so a start after them trusts the clock. */
 static void test_quiet_days_are_no_wrong_clock(void **state) {
     struct fixture *f = *state;
@@ -681,6 +710,7 @@ int main(void) {
         T(test_failed_commit_is_tried_again),
         T(test_failing_checkpoint_is_not_tried_all_the_time),
         T(test_closing_does_not_wait_for_a_running_checkpoint),
+        T(test_hurry_ends_the_waiting_for_room),
         T(test_quiet_days_are_no_wrong_clock),
         T(test_failed_sync_makes_it_read_only),
         T(test_second_open_is_refused),
