@@ -4,10 +4,18 @@
 import re
 
 from lib.checks import connect, ensure, ensure_no_complaint
-from lib.server import Server
+from lib.server import Server, wait_until
 from lib.wire import WireError
 
 LIMIT = 200
+
+
+def serves_new(server):
+    """Refused while the server has not seen yet that others have closed."""
+    try:
+        return connect(server).ask(b"version").startswith(b"VERSION")
+    except WireError:
+        return False
 
 
 def test(binary):
@@ -31,13 +39,6 @@ def test(binary):
         ensure(wires[0].ask(b"version").startswith(b"VERSION"), "an old connection does not work any more")
         for wire in wires[1:]:
             wire.close()
-        for _ in range(50):
-            try:
-                ensure(connect(server).ask(b"version").startswith(b"VERSION"), "a new connection")
-                break
-            except WireError:
-                continue
-        else:
-            ensure(False, "it does not recover")
+        wait_until(lambda: serves_new(server), what="a new connection is served")
         server.stop()
         ensure_no_complaint(server)
