@@ -35,6 +35,10 @@ static bool has_plenty(const struct store *store) {
            (uint64_t)fs.f_bavail * fs.f_frsize > PLENTY * ballast_bytes(store);
 }
 
+void ballast_look(struct store *store) {
+    atomic_store(&store->ballast, is_filled(store));
+}
+
 void ballast_fill(struct store *store) {
     int fd = -1;
 
@@ -46,6 +50,7 @@ void ballast_fill(struct store *store) {
     if (posix_fallocate(fd, 0, (off_t)ballast_bytes(store)) != 0 && ftruncate(fd, 0) != 0)
         log_warn(store->config.logger, "%s/%s: cannot be emptied: %s", store->dir_name, name, strerror(errno));
     io_close(&fd);
+    ballast_look(store);
 }
 
 bool ballast_release(struct store *store) {
@@ -55,6 +60,7 @@ bool ballast_release(struct store *store) {
         return false;
     if (unlinkat(store->dir, name, 0) != 0)
         return false;
+    atomic_store(&store->ballast, false);
     log_warn(store->config.logger, "%s: the disk is full; %llu MB held back for this are used now: make room",
              store->dir_name, (unsigned long long)((uint64_t)st.st_blocks * 512 >> 20));
     return true;

@@ -74,7 +74,7 @@ enum store_progress store_flush(struct session *session, struct store_op *op, in
     op->state.parked_for_room = false;
     op->ticket.inbox = session->inbox;
     op->stamp = 0;
-    op->status = room_get(session, op, 2 * room); /* one for now, one to keep for a flush that fires later */
+    op->status = room_get(session, op, 2 * room, true); /* one for now, one to keep for a flush that fires later */
     if (op->status == ST_AGAIN)
         return STORE_PARKED;
     if (op->status != ST_OK)

@@ -414,13 +414,14 @@ static enum step try_locked(struct session *session, struct store_op *op, struct
 static enum store_progress run_write(struct session *session, struct store_op *op, uint64_t hash) {
     struct store *store = session->store;
     struct attempt attempt = {.room = log_record_room(op->key.n, op->fresh ? op->fresh->value_bytes : 0)};
+    bool deletes = op->fresh == NULL && op->build == NULL; /* it has nothing to put */
     enum status status = ST_OK;
     enum step step;
 
     for (;;) {
         struct stripe *stripe;
 
-        status = room_get(session, op, attempt.room);
+        status = room_get(session, op, attempt.room, deletes);
         if (status != ST_OK)
             break;
         sum_fresh(session, op, &attempt);

@@ -3,7 +3,8 @@
  *
  * log_open has found the log's end and made everything up to it durable.  Nothing is applied to the tree before the
  * replay has passed M (the tree may hold newer records than the ones being replayed, and tree plus log is consistent
- * only from M on), so until then the DIRTY budget may be exceeded; after that, checkpoints are run in between. */
+ * only from M on), so until then the DIRTY budget may be exceeded; after that, checkpoints are run in between.  On a full
+ * disk they are not, and what the log holds stays in RAM: a store that filled its disk must start. */
 #include "src/base/check.h"
 #include "storage/ballast.h"
 #include "storage/item.h"
@@ -15,6 +16,7 @@ struct replay {
     struct store *store;
     uint64_t m;
     uint64_t done, reported_micros;
+    bool full; /* a checkpoint found no space: no more are tried */
 };
 
 static enum status replay_item(struct store *store, const struct log_record *record) {
@@ -57,6 +59,19 @@ static void replay_flush(struct store *store, const struct log_record *record) {
     table_unlock_all(store->table);
 }
 
+/* Brings what was replayed up to this LSN into the tree. */
+static enum status relieve(struct replay *replay, uint64_t lsn) {
+    struct store *store = replay->store;
+    struct checkpoint_limits limits = {.upto = lsn, .replaying = true};
+    enum status status = checkpoint_run(store, &limits);
+
+    if (status != ST_NO_SPACE)
+        return status;
+    replay->full = true;
+    log_warn(store->config.logger, "recovery: the disk is full; what the log holds stays in memory until there is room");
+    return ST_OK;
+}
+
 static enum status replay_record(void *arg, const struct log_record *record) {
     struct replay *replay = arg;
     struct store *store = replay->store;
@@ -67,12 +82,9 @@ static enum status replay_record(void *arg, const struct log_record *record) {
     else
         status = replay_item(store, record);
     replay->done++;
-    if (status == ST_OK && record->lsn >= replay->m && table_bytes_dirty(store->table) > store->config.memory / 2) {
-        struct checkpoint_limits limits = {.upto = record->lsn, .replaying = true};
-        status = checkpoint_run(store, &limits);
-        if (status == ST_NO_SPACE && ballast_release(store))
-            status = checkpoint_run(store, &limits);
-    }
+    if (status == ST_OK && record->lsn >= replay->m && !replay->full &&
+        table_bytes_dirty(store->table) > store->config.memory / 2)
+        status = relieve(replay, record->lsn);
     if (replay->done % 4096 == 0 && clock_micros() - replay->reported_micros > PROGRESS_MICROS) {
         replay->reported_micros = clock_micros();
         log_info(store->config.logger, "recovery: %llu of %llu log records (%llu %%)",
@@ -125,6 +137,7 @@ enum status recover_run(struct store *store) {
         return status;
     (void)fault_hit(store->config.faults, FAULT_RECOVERY_REPLAYED);
     log_applied(store->log, atomic_load(&store->applied));
+    ballast_look(store);
     flush_tick(store, clock_wall(store->config.clock));
     store->recovery_micros = clock_micros() - begun;
     log_info(store->config.logger, "recovery: %llu items in the tree, %llu log records replayed (%.1f MB) in %.3f s%s",

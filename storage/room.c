@@ -4,7 +4,10 @@
  * A write needs log room (reserved in bulk per session, in segments that already exist) and must find the DIRTY bytes
  * below half of the memory budget.  When either lacks it is parked, and runs again when a checkpoint chunk, a
  * recycled segment or a prepared one may have made room.  The epoch closes the gap between looking and parking: who
- * finds it changed does not park but looks again. */
+ * finds it changed does not park but looks again.
+ *
+ * Deletes and flushes are the way out of a full disk.  While checkpoints fail for want of space they may exceed the
+ * DIRTY budget, and the ballast is given up for them; for other writes it is not, or they would eat it up. */
 #include "src/base/check.h"
 #include "storage/store_internal.h"
 
@@ -90,21 +93,37 @@ static enum status room_reserve(struct session *session, size_t bytes) {
     return status;
 }
 
-enum status room_get(struct session *session, struct store_op *op, size_t bytes) {
+/* Makes the tree thread give up the ballast; false: there is none. */
+static bool ask_for_ballast(struct store *store) {
+    if (!atomic_load_explicit(&store->ballast, memory_order_relaxed))
+        return false;
+    if (!atomic_exchange(&store->freeing, true))
+        store_checkpoint_soon(store);
+    return true;
+}
+
+enum status room_get(struct session *session, struct store_op *op, size_t bytes, bool frees) {
     struct store *store = session->store;
     enum status status;
 
     for (;;) {
         uint64_t epoch = room_epoch(store);
+        enum status failed = (enum status)atomic_load_explicit(&store->checkpoint_failed, memory_order_relaxed);
+        bool exceeds = frees && failed == ST_NO_SPACE;
 
         status = log_health(store->log);
         if (status != ST_OK)
             return status;
-        status = dirty_over_budget(store) ? ST_AGAIN : room_reserve(session, bytes);
+        status = dirty_over_budget(store) && !exceeds ? ST_AGAIN : room_reserve(session, bytes);
+        if ((exceeds || (frees && status == ST_NO_SPACE && failed == ST_OK)) && ask_for_ballast(store) &&
+            status == ST_NO_SPACE) {
+            status = ST_AGAIN;
+            failed = ST_OK; /* the next checkpoint has room */
+        }
         if (status != ST_AGAIN)
             return status;
         /* Waiting for a checkpoint that cannot succeed would be waiting for ever. */
-        status = (enum status)atomic_load_explicit(&store->checkpoint_failed, memory_order_relaxed);
+        status = failed;
         if (status == ST_OK && atomic_load_explicit(&store->hurried, memory_order_relaxed))
             status = ST_BUSY;
         if (status != ST_OK)

@@ -78,6 +78,8 @@ struct store {
     _Atomic uint64_t checkpoints, checkpoint_items, checkpoint_micros, checkpoint_failures;
     _Atomic uint64_t reclaimed, flushes, room_waits, cold_inline;
     _Atomic uint64_t applied;
+    atomic_bool ballast; /* it is there */
+    atomic_bool freeing; /* deletes or flushes on a full disk want the ballast */
     _Atomic uint64_t deadline_micros; /* monotonic: the store is being closed, and no chunk begins after; 0 = none */
 
     /* written once, by recovery */
@@ -102,9 +104,10 @@ struct session {
 
 /* ---- room.c ---- */
 
-/* Makes sure that the session has `bytes` of log room and that the DIRTY budget admits a write.  No lock may be held.
+/* Makes sure that the session has `bytes` of log room and that the DIRTY budget admits a write; one that `frees` space
+ * (delete, flush) is admitted on a full disk, too.  No lock may be held.
  * ST_AGAIN: the operation was parked (its ticket will be delivered). */
-enum status room_get(struct session *session, struct store_op *op, size_t bytes) MUST_CHECK;
+enum status room_get(struct session *session, struct store_op *op, size_t bytes, bool frees) MUST_CHECK;
 /* Gives back what the session holds. */
 void room_return(struct session *session);
 /* Room may have appeared: delivers every parked operation.  Any thread, no lock held. */

@@ -109,9 +109,10 @@ static void report_failure(struct store *store, const char *what, enum status be
 static enum status run_checkpoint(struct store *store) {
     struct checkpoint_limits limits = {.upto = log_last(store->log)};
     enum status before = (enum status)atomic_load(&store->checkpoint_failed);
+    bool in_vain = table_bytes_dirty(store->table) == 0; /* then it gives the log no segment back */
     enum status status = checkpoint_run(store, &limits);
 
-    if (status == ST_NO_SPACE && ballast_release(store))
+    if (atomic_exchange(&store->freeing, false) && (status == ST_NO_SPACE || in_vain) && ballast_release(store))
         status = checkpoint_run(store, &limits);
     if (status == ST_AGAIN) /* the store is being closed, and goes on from here */
         return status;
@@ -129,6 +130,8 @@ static enum status run_checkpoint(struct store *store) {
 static enum status run_sweep(struct store *store, bool *more) {
     enum status status = sweep(store, more);
 
+    if (status == ST_NO_SPACE && ballast_release(store))
+        status = sweep(store, more);
     if (status != ST_OK)
         report_failure(store, "expiry", store->sweep_failed, status);
     store->sweep_failed = status;
@@ -147,8 +150,12 @@ static void work(struct store *store, bool asked, struct job_state *state) {
     bool more = false;
 
     state->status = asked || checkpoint_due(store, clock_micros()) ? run_checkpoint(store) : ST_OK;
-    if (state->status == ST_OK)
-        state->status = run_sweep(store, &more);
+    if (state->status == ST_OK || state->status == ST_NO_SPACE) { /* what has expired may be the room that lacks */
+        enum status swept = run_sweep(store, &more);
+
+        if (state->status == ST_OK)
+            state->status = swept;
+    }
     if (state->status == ST_OK) {
         ballast_fill(store);
         state->pause = PAUSE_FIRST_MICROS;
@@ -159,8 +166,8 @@ static void work(struct store *store, bool asked, struct job_state *state) {
     }
 }
 
-/* Under the job lock.  Workers kick as long as something presses: after a failure that is no reason to try again sooner,
- * since each try walks over all that is DIRTY. */
+/* Under the job lock.  Workers kick as long as something presses: after a failure that is no reason to try again
+ * sooner, since each try walks over all that is DIRTY. */
 static void rest(struct store *store, const struct job_state *state) {
     uint64_t now = clock_micros(), until = now + state->rest;
 
