@@ -127,9 +127,11 @@ static void attest(struct log *log, struct sync_state *state) {
         log_write_out(log, true);
 }
 
+/* It stays stalled, and reservations are refused, until a write has gone through. */
 static void write_again(struct log *log) {
-    atomic_store(&log->stalled, false);
     log_write_out(log, false);
+    if (log_written(log) >= log_last(log))
+        atomic_store(&log->stalled, false);
     log_room_check(log);
 }
 

@@ -180,6 +180,8 @@ static struct log_block *take_surplus(struct log *log, size_t needed) {
 static void step_done(struct log *log, const struct step *step) {
     struct log_block *surplus;
 
+    if (atomic_load_explicit(&log->stalled, memory_order_relaxed))
+        atomic_store(&log->stalled, false); /* there is room again */
     atomic_store(&step->segment->unsynced, true); /* before `written` says that there is something to sync */
     lock_take(&log->append);
     step->segment->written = step->to;
