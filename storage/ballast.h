@@ -3,8 +3,8 @@
  *
  * What frees space needs some first: a start needs a log segment, a checkpoint of deletes needs pages of the tree, a
  * flush_all a new tree file, dropping what has expired some pages, too.  So a file of BALLAST bytes is kept while there
- * is plenty of room, and emptied when one of these fails for lack of it; it is filled again when there is plenty.  Other
- * writes get an error instead: they would use it up, and the next start would find nothing.
+ * is plenty of room, and emptied when one of these fails for lack of it; it is filled again when there is plenty.
+ * Other writes get an error instead: they would use it up, and the next start would find nothing.
  *
  * Used by whoever opens the store, then by the tree thread. */
 #ifndef COFFER_STORAGE_BALLAST_H

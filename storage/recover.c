@@ -3,8 +3,8 @@
  *
  * log_open has found the log's end and made everything up to it durable.  Nothing is applied to the tree before the
  * replay has passed M (the tree may hold newer records than the ones being replayed, and tree plus log is consistent
- * only from M on), so until then the DIRTY budget may be exceeded; after that, checkpoints are run in between.  On a full
- * disk they are not, and what the log holds stays in RAM: a store that filled its disk must start. */
+ * only from M on), so until then the DIRTY budget may be exceeded; after that, checkpoints are run in between.  On a
+ * full disk they are not, and what the log holds stays in RAM: a store that filled its disk must start. */
 #include "src/base/check.h"
 #include "storage/ballast.h"
 #include "storage/item.h"
@@ -68,7 +68,8 @@ static enum status relieve(struct replay *replay, uint64_t lsn) {
     if (status != ST_NO_SPACE)
         return status;
     replay->full = true;
-    log_warn(store->config.logger, "recovery: the disk is full; what the log holds stays in memory until there is room");
+    log_warn(store->config.logger,
+             "recovery: the disk is full; what the log holds stays in memory until there is room");
     return ST_OK;
 }
 
