@@ -96,8 +96,8 @@ fuzz_bin   := $(patsubst tests/fuzz/%.c,$(OUT)/%,$(fuzz_src))
 micro_bin  := $(patsubst bench/%.c,$(OUT)/%,$(micro_src))
 
 .PHONY: all lib tests micro build run setup clean help force fuzz run-fuzz check check-asan check-tsan check-debug \
-        check-lint check-build check-clang check-hardening check-unit check-script check-crash check-clients \
-        check-bench bench bench-full
+        check-lint check-build check-clang check-hardening check-unit check-script check-crash check-libraries \
+        check-clients check-bench bench bench-full
 
 all: $(library) $(server) $(OUT)/coffer-bench
 lib: $(library)
@@ -165,9 +165,9 @@ setup:
 # ---- Testing.  Each stage ends with a line "stage: N passed, N failed"; scripts/suite runs them and adds up.
 
 check:
-	+@scripts/suite VARIANT=check lint build clang hardening unit script crash clients bench
+	+@scripts/suite VARIANT=check lint build clang hardening unit script crash libraries bench
 check-debug check-asan check-tsan: check-%:
-	+@scripts/suite VARIANT=$* build unit script crash clients bench
+	+@scripts/suite VARIANT=$* build unit script crash libraries bench
 
 check-lint:
 	@scripts/lint/all
@@ -191,8 +191,15 @@ check-hardening: all
 check-unit: $(if $(TEST),$(OUT)/unit/test_$(TEST),$(unit_bin))
 	@scripts/unit-tests $^
 
-check-script check-crash check-clients check-bench: check-%: build
+check-script check-crash check-bench: check-%: build
 	@$(PYTHON) tests/$*/run.py --server $(OUT)/cofferd $(ARGS)
+
+# The client libraries that scripts/setup installs; and all there are, with web frameworks and a proxy.
+check-libraries: build
+	@$(PYTHON) tests/clients/run.py --quick --server $(OUT)/cofferd $(ARGS)
+check-clients: all
+	@scripts/setup-clients
+	@$(PYTHON) tests/clients/run.py --server $(OUT)/cofferd $(ARGS)
 
 # Parsers and composers with made-up input.  An input that breaks a rule is kept as $(OUT)/NAME-crash-...
 FUZZ_SECONDS ?= 60
@@ -227,7 +234,8 @@ help:
 	@echo 'make check-tsan     all tests with the thread sanitizer'
 	@echo 'make check-debug    all tests with costly checks and lock order checks'
 	@echo 'make check-unit     the unit tests; TEST=buffer runs one of them'
-	@echo 'make check-script   the wire scripts; check-crash, check-clients: kill -9, real clients'
+	@echo 'make check-script   the wire scripts; check-crash: kill -9, failing calls, damage'
+	@echo 'make check-clients  every client there is, web sessions, twemproxy; installs them (scripts/setup-clients)'
 	@echo 'make fuzz           made-up input for parsers and composers; FUZZ_SECONDS=60 for each; needs clang'
 	@echo 'make check-bench    smoke tests of the load generator'
 	@echo 'make bench          measure against memcached and Redis for ten minutes, write bench/RESULTS.md'

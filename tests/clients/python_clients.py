@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""pymemcache, pylibmc and python-memcached: their commands, and what they stored over restart and kill -9."""
+"""What pymemcache, pylibmc and python-memcached have beyond the commands of all clients: types, statistics, sets of
+many, writes without reply."""
 
-import threading
-
+from conversation import make_value
 from lib.checks import ensure, ensure_equal, ensure_no_complaint
 from lib.runner import Skip
-from lib.server import Server, scale
-
-RECORDS = 400
-
-
-def make_value(i):
-    return b"record %d " % i * (1 + i * 7 % 300)
+from lib.server import Server
 
 
 # ---- pymemcache
@@ -52,14 +46,6 @@ def pymemcache_commands(server):
     ensure_equal(client.get(b"n499"), make_value(499), "a value behind 500 sets without reply")
     ensure_equal((client.flush_all(), client.get(b"k")), (True, None), "flush_all")
     client.quit()
-
-
-def pymemcache_store(client, i):
-    return client.set(b"record%d" % i, make_value(i), expire=1000 if i % 3 == 0 else 0, flags=i)
-
-
-def pymemcache_load(client, i):
-    return client.get(b"record%d" % i)
 
 
 # ---- pylibmc (libmemcached)
@@ -110,14 +96,6 @@ def pylibmc_commands(server):
     client.disconnect_all()
 
 
-def pylibmc_store(client, i):
-    return client.set(f"record{i}", make_value(i), time=1000 if i % 3 == 0 else 0)
-
-
-def pylibmc_load(client, i):
-    return client.get(f"record{i}")
-
-
 # ---- python-memcached
 
 def open_memcache(server):
@@ -148,50 +126,10 @@ def memcache_commands(server):
     client.disconnect_all()
 
 
-# ---- over restart and kill -9
-
-def kept_over_restarts(server, opened, store, load):
-    """A clean restart, then kill -9 while a writer is at it: every acknowledged record is there."""
-    count = scale(RECORDS, 50)
-    client = opened(server)
-    for i in range(count):
-        ensure(store(client, i), f"record {i} was not stored")
-    server.restart()
-    client = opened(server)
-    for i in range(count):
-        ensure_equal(load(client, i), make_value(i), f"record {i} after a restart")
-
-    acknowledged = count
-    def write():
-        nonlocal acknowledged
-        try:
-            while store(client, acknowledged):
-                acknowledged += 1
-                if acknowledged == count + count // 4:
-                    enough.set()
-        except Exception:  # noqa: BLE001 - each client has its own words for `the server is gone`
-            pass
-        finally:
-            enough.set()
-    enough = threading.Event()
-    writer = threading.Thread(target=write)
-    writer.start()
-    ensure(enough.wait(60), "the writer hangs")
-    server.kill9()
-    writer.join(60)
-    ensure(not writer.is_alive(), "the client hangs after the kill")
-    ensure(acknowledged > count, "nothing was written before the kill")
-    server.start()
-    client = opened(server)
-    for i in range(acknowledged):
-        ensure_equal(load(client, i), make_value(i), f"record {i} of {acknowledged} after kill -9")
-    return f"{acknowledged} records"
-
-
 CLIENTS = {
-    "pymemcache": (open_pymemcache, pymemcache_commands, pymemcache_store, pymemcache_load),
-    "pylibmc": (open_pylibmc, pylibmc_commands, pylibmc_store, pylibmc_load),
-    "python-memcached": (open_memcache, memcache_commands, pylibmc_store, pylibmc_load),
+    "pymemcache": pymemcache_commands,
+    "pylibmc": pylibmc_commands,
+    "python-memcached": memcache_commands,
 }
 
 
@@ -205,18 +143,6 @@ def with_server(binary, function):
         return remark
 
 
-def tests(binary, reference):
-    found = []
-    for name, (opened, commands, store, load) in CLIENTS.items():
-        def check_commands(opened=opened, commands=commands):
-            def both(server):
-                opened(server)
-                return commands(server)
-            return with_server(binary, both)
-
-        def check_restarts(opened=opened, store=store, load=load):
-            return with_server(binary, lambda server: kept_over_restarts(server, opened, store, load))
-        found.append((name + "-commands", check_commands))
-        if not reference:
-            found.append((name + "-restarts", check_restarts))
-    return found
+def tests(binary):
+    return [(f"{name}-more", lambda commands=commands: with_server(binary, commands))
+            for name, commands in CLIENTS.items()]

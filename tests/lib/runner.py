@@ -94,9 +94,9 @@ class Report:
         return 1 if self.count["FAIL"] or not self.count["ok"] + self.count["skip"] else 0
 
 
-def run_all(tests, jobs=2, limit=120.0):
-    """tests: [(name, function)].  Returns the exit code."""
-    report = Report()
+def run_all(tests, jobs=2, limit=120.0, report=None):
+    """tests: [(name, function)]; report: a Report of one's own.  Returns the exit code."""
+    report = report or Report()
     limit /= min(1.0, float(os.environ.get("COFFER_TEST_SCALE", "1")))
     waiting, running = list(tests), []
     try:
