@@ -2,6 +2,7 @@
 /* Opening and closing a store, and its figures. */
 #include "storage/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,6 +144,37 @@ static enum status open_tree(struct store *store) {
     return tree_open(&store->tree, &config);
 }
 
+/* Written when the first start has a log: from then on a store without one has lost it. */
+static const char started_name[] = "started";
+
+static enum status note_started(struct store *store) {
+    enum status status;
+
+    if (exists(store->dir, started_name))
+        return ST_OK;
+    status = io_replace(NULL, FAULT_MANIFEST_WRITE, FAULT_MANIFEST_RENAME, store->dir, started_name, "1\n", 2);
+    return status == ST_NO_SPACE ? ST_OK : status; /* the next start tries again */
+}
+
+static enum status check_log_is_there(struct store *store) {
+    DIR *dir = opendir(store->log_dir_name);
+    struct dirent *entry;
+    bool found = false;
+
+    if (dir == NULL)
+        return status_from_errno(errno);
+    while (!found && (entry = readdir(dir)) != NULL)
+        found = entry->d_name[0] != '.';
+    closedir(dir);
+    if (found || !exists(store->dir, started_name))
+        return ST_OK;
+    log_error(store->config.logger,
+              "%s is empty: the log of this store is missing, and what was written last is in it; restore the "
+              "directory from a backup",
+              store->log_dir_name);
+    return ST_CORRUPT;
+}
+
 static enum status open_log(struct store *store) {
     struct log_config config = {
         .dir = store->log_dir,
@@ -160,6 +192,9 @@ static enum status open_log(struct store *store) {
     struct tree_marks marks;
     enum status status;
 
+    status = check_log_is_there(store);
+    if (status != ST_OK)
+        return status;
     tree_get_marks(store->tree, &marks);
     status = log_open(&store->log, &config, marks.applied, marks.m, &store->findings);
     if (status == ST_OK)
@@ -244,6 +279,8 @@ enum status store_open(struct store **out, const struct store_config *config) {
         status = open_log(store);
     if (status == ST_OK)
         status = recover_run(store);
+    if (status == ST_OK)
+        status = note_started(store);
     if (status == ST_OK)
         status = readers_start(&store->readers, store->tree, config->readers);
     if (status == ST_OK)

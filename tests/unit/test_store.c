@@ -638,6 +638,19 @@ static void test_failed_sync_makes_it_read_only(void **state) {
     assert_int_equal(store_health(f->store), ST_READ_ONLY);
 }
 
+/* What was acknowledged last was in it: starting empty would lose it without a word. */
+static void test_lost_log_is_refused(void **state) {
+    struct fixture *f = *state;
+    char command[400];
+
+    set(f, "a", "1");
+    close_store(f);
+    snprintf(command, sizeof command, "rm %s/log/*", f->dir.path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(store_open(&f->store, &f->config), ST_CORRUPT);
+    assert_null(f->store);
+}
+
 static void test_second_open_is_refused(void **state) {
     struct fixture *f = *state;
     struct store *second = NULL;
@@ -713,6 +726,7 @@ int main(void) {
         T(test_hurry_ends_the_waiting_for_room),
         T(test_quiet_days_are_no_wrong_clock),
         T(test_failed_sync_makes_it_read_only),
+        T(test_lost_log_is_refused),
         T(test_second_open_is_refused),
         T(test_scan_merges_ram_and_tree_in_order),
     };
