@@ -51,7 +51,8 @@ class Requests:
         key = rng.choice(KEYS if verb in (b"append", b"prepend") else ALL_KEYS)
         value = rng.choice((b"%d" % rng.getrandbits(rng.choice((4, 30, 63))), b"v" * rng.randrange(40), b"a\r\nb"))
         flags = self.odd_one((b"0", b"5", b"4294967295"), (b"x", b"-1"), 0.02)
-        cas = b" %d" % rng.choice((1, 1 << 40)) if verb == b"cas" else b""
+        # Neither server gives these out; memcached numbers from 1.
+        cas = b" %d" % rng.choice((1 << 40, (1 << 64) - 2)) if verb == b"cas" else b""
         line = b"%s %s %s %s %d%s%s\r\n" % (verb, key, flags, self.odd_one(TIMES, (b"x", b"1.5"), 0.02), len(value), cas,
                                             self.tail())
         return line + value + b"\r\n"
