@@ -19,10 +19,12 @@ def read_pid(path):
 
 
 def gone(pid):
+    """All of it: its first thread is a zombie while others may still hold the data directory's lock."""
     try:
         with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
+            zombie = file.read().rsplit(")", 1)[1].split()[0] == "Z"
+        return zombie and len(os.listdir(f"/proc/{pid}/task")) == 1
+    except (FileNotFoundError, ProcessLookupError):
         return True
 
 
